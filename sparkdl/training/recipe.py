@@ -1,17 +1,17 @@
-"""A training described by something other than the caller, such as a file of another system."""
+"""Protocol of trainings described elsewhere, such as in a file of another system."""
 
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-TEST = "number of the test"  # the column that says which test a record is for
+TEST = "number of the test"  # column with the number of a record's test
 
 
 @runtime_checkable
 class Recipe(Protocol):
     """A training in any format: the network, the data, the method, and the tests on the way.
 
-    Whoever follows it, on this machine or a cluster, reads the data in its own way:
+    A runner, on this machine or a cluster, reads the data in its own way:
 
     >>> tests = recipe.tests(None, readable)
     >>> batches = ...  # all tests' records as Batches of `test_confs`, each through `tag_batch`
@@ -21,11 +21,11 @@ class Recipe(Protocol):
     Attributes
     ----------
     network : Network
-        What is trained, with the weights that it starts from.
+        The network to train, with its initial weights.
     master : TrainingMaster
-        How it is trained.
+        How to train it.
     test_confs : sequence of NetworkConf or GraphConf
-        Of each test, what its records must fit.
+        For each test, the network that its records must fit.
     """
 
     network: Any
@@ -33,15 +33,15 @@ class Recipe(Protocol):
     test_confs: Any
 
     def data(self):
-        """Returns the source of the data to train on; ConfigError where none is named."""
+        """Returns the source of the training data; raises ConfigError if none is named."""
 
     def tests(self, given, readable):
-        """Returns the data of each test, or none where nothing is tested.
+        """Returns the data of each test, or none if nothing is tested.
 
         Parameters
         ----------
-        given : data, or a list of it for several tests; None: what the recipe names
-        readable : function data -> what the workers read; has a `transform`
+        given : data, or a list of data for several tests; None: as the recipe names it
+        readable : function of data that returns what the workers read; it has a `transform`
         """
 
     def validation(self, tests, batches):
@@ -65,9 +65,9 @@ class Recipe(Protocol):
         checkpoints=None,
         resume=None,
     ):
-        """Trains the network, as long and at the rates that the recipe says; returns a History.
+        """Trains the network for as long and at the rates that the recipe says; returns a History.
 
-        The options are those of `fit_network`; what is not None comes before the recipe's.
+        The options are those of `fit_network`; any that is not None overrides the recipe's.
         """
 
 

@@ -1,4 +1,4 @@
-"""Weights of a trained network in another one: with a new output or optimizer, or by names."""
+"""Transfer of a trained network's weights to another one: new output, new optimizer, or by name."""
 
 from dataclasses import replace
 from typing import Any
@@ -102,7 +102,7 @@ def replace_optimizer(network: Network, optimizer: Any) -> Network:
 
 
 def check_network(network: Any, owner: str) -> None:
-    """Raises ConfigError unless it is a Network."""
+    """Raises ConfigError unless given a Network."""
     if not isinstance(network, Network):
         cure = "; give Network(conf)" if isinstance(network, Conf) else cure_for_model(network)
         kind = type(network).__name__
@@ -112,18 +112,17 @@ def check_network(network: Any, owner: str) -> None:
 def carry_weights(
     conf: Conf, state: TrainState, other: Conf, start: TrainState, but: str | None = None
 ) -> TrainState:
-    """Carries weights of `state` to layers, and rows to tables, of the same name in `other`.
+    """Copies weights of `state` to layers, and rows to tables, of the same name in `other`.
 
     Parameters
     ----------
     conf, state : GraphConf or NetworkConf, TrainState
-        Where the weights are.
+        The source.
     other, start : the same
-        Where they go; layers that `conf` does not have stay as in `start`. One that shared its
-        parameters gets those that it shared. What the optimizer
-        keeps of rows, and counts of their updates, begin anew.
+        The target; layers missing in `conf` stay as in `start`. A layer that shared its parameters
+        gets those it shared. Optimizer state of rows and counts of their updates are reset.
     but : str, optional
-        Name of a layer that stays as in `start` in any case.
+        Name of a layer that always stays as in `start`.
 
     Raises
     ------

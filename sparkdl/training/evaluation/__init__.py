@@ -1,4 +1,4 @@
-"""Evaluations of a network, from counts that add up over executors."""
+"""Evaluations of a network, from counts that are summed over executors."""
 
 from sparkdl.training.evaluation.base import Evaluation
 from sparkdl.training.evaluation.choice import evaluation_for

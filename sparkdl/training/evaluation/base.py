@@ -1,4 +1,4 @@
-"""Base of the evaluations: counts that executors add to and the driver merges."""
+"""Base class of evaluations: counts that executors fill and the driver merges."""
 
 from collections.abc import Iterable
 from dataclasses import fields
@@ -87,11 +87,11 @@ class Evaluation:
         raise NotImplementedError
 
     def _known_loss(self):
-        """Returns the loss as a figure by name, nothing where it is not known."""
+        """Returns {"loss": loss}, or {} if it is not known."""
         return {"loss": self.loss} if self.has_loss else {}
 
     def _repr_html_(self) -> str:
-        from sparkdl.training.report.notebook import evaluation_html  # notebooks alone ask for it
+        from sparkdl.training.report.notebook import evaluation_html  # needed only in notebooks
 
         return evaluation_html(self)
 
@@ -108,7 +108,7 @@ class Evaluation:
 
 
 def set_names(evaluation, size):
-    """Makes the labels of an evaluation the names of `size` columns, by default their numbers."""
+    """Sets an evaluation's labels to the names of `size` columns, by default their numbers."""
     given, must_be = evaluation.labels, f"{size} names"
     require(evaluation, "labels", given is None or isinstance(given, Iterable), must_be)
     evaluation.labels = numbers_of(size) if given is None else tuple(map(str, given))
@@ -116,14 +116,14 @@ def set_names(evaluation, size):
 
 
 def numbers_of(size):
-    """Returns the names of `size` columns that have no others."""
+    """Returns the default names of `size` columns."""
     return tuple(map(str, range(size)))
 
 
 def real_numbers(values, name):
-    """Returns `values` as an array: numbers of numpy's own types as they are, others as float64.
+    """Returns `values` as an array of numpy's real types, converted to float64 if necessary.
 
-    Raises DataError for texts of no number, complex numbers, and rows of several lengths.
+    Raises DataError for non-numeric texts, complex numbers, and ragged rows.
     """
     try:
         array = np.asarray(values)
@@ -135,7 +135,7 @@ def real_numbers(values, name):
 
 
 def check_predictions(predictions, width):
-    """Returns `predictions` as float64, if they are `width` finite numbers per example."""
+    """Returns `predictions` as float64 if they are `width` finite numbers per example."""
     return finite_table(predictions, width).astype(np.float64, copy=False)
 
 
@@ -154,9 +154,9 @@ def finite_table(predictions, width):
 
 
 def check_probabilities(predictions, width):
-    """Returns `predictions` as float64, if they are `width` numbers in [0, 1] per example.
+    """Returns `predictions` as float64 if they are `width` numbers in [0, 1] per example.
 
-    Rounding of fast float32 kernels may carry them out of that range by a little.
+    Rounding in fast float32 kernels may exceed that range slightly.
     """
     return clipped(probability_table(predictions, width))
 
@@ -179,7 +179,7 @@ def clipped(predictions):
 
 
 def check_values(labels, shape):
-    """Returns `labels` as float64, if they are finite and of `shape`; (n,) stands for (n, 1)."""
+    """Returns `labels` as float64 if they are finite and of `shape`; (n,) stands for (n, 1)."""
     labels = real_numbers(labels, "labels").astype(np.float64, copy=False)
     if labels.ndim == 1 and shape[1] == 1:
         labels = labels[:, np.newaxis]

@@ -1,4 +1,4 @@
-"""Evaluation of a replica on batches, wherever they are."""
+"""Evaluation of a replica on batches, in any process."""
 
 from dataclasses import fields, is_dataclass
 from itertools import chain
@@ -17,27 +17,27 @@ BATCH = 256  # examples that inference computes at once
 class Evaluator:
     """Evaluates a network by its own loss.
 
-    Another class with its methods may evaluate otherwise; it travels to workers.
+    Another class with the same methods may evaluate differently; it is sent to workers.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     transform : callable or None
-        Batch to Batch, of the data to evaluate on.
+        Batch to Batch, for the validation data.
     """
 
     def __init__(self, conf, transform=None):
         self.conf, self.transform = conf, transform
 
     def evaluate(self, replica, blocks):
-        """Returns an Evaluation of the replica, with the weights it has, on blocks of records."""
+        """Returns an Evaluation of the replica, with its current weights, on blocks of records."""
         evaluation = new_evaluation(self.conf)
         parts = (pieces(block, self.transform, self.conf) for block in blocks)
         evaluate_batches(replica, chain.from_iterable(parts), evaluation)
         return evaluation
 
     def figures(self):
-        """Returns the names of the figures that its evaluations have."""
+        """Returns the names of its evaluations' figures."""
         return tuple(new_evaluation(self.conf).figures())
 
     def counts(self, evaluation):
@@ -45,12 +45,12 @@ class Evaluator:
         return counts_of(evaluation)
 
     def restore(self, arrays):
-        """Returns the Evaluation that `counts` gave these arrays of."""
+        """Returns the Evaluation from the arrays of `counts`."""
         return with_counts(new_evaluation(self.conf), arrays)
 
 
 def pieces(batch, transform, conf, size=BATCH):
-    """Yields the batch in parts small enough to compute at once, ready for the network."""
+    """Yields the batch in parts small enough to compute at once, prepared for the network."""
     for start in range(0, len(batch), size):
         yield prepare_minibatch(batch.take(slice(start, start + size)), transform, conf)
 
@@ -75,7 +75,7 @@ def counts_of(evaluation):
 
 
 def with_counts(evaluation, arrays):
-    """Returns an empty Evaluation, filled with what `counts_of` gave of another.
+    """Returns an empty Evaluation filled with the `counts_of` another.
 
     Raises
     ------
@@ -98,14 +98,14 @@ def with_counts(evaluation, arrays):
 
 
 def parts(value):
-    """Returns the numbers and arrays in a value: itself, or those of a dataclass's fields."""
+    """Returns the numbers and arrays of a value: itself, or a dataclass's fields."""
     if hasattr(value, "arrays"):
         return value.arrays()
     return [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else [value]
 
 
 def rebuild(like, arrays):
-    """Returns a value like the given one from arrays as its `parts`.
+    """Returns a value of the same kind as `like`, with these arrays as its `parts`.
 
     Raises ValueError if they do not fit.
     """

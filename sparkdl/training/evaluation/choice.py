@@ -9,13 +9,13 @@ from sparkdl.training.evaluation.regression import Regression
 
 
 def evaluation_for(loss, units, labels=None):
-    """Returns a fresh evaluation for `loss` over `units` outputs with names `labels`.
+    """Returns a new evaluation for `loss` over `units` outputs with names `labels`.
 
-    Probabilities of classes are classified; sigmoid outputs are yes-or-no answers; all else are
-    numbers. Where a prediction is not of the kind of a label, or answers may be left out, there is
-    the loss alone.
+    Class probabilities give a Classification, sigmoid outputs a MultiLabelEvaluation, other numbers
+    a Regression. If predictions and labels differ in kind, or answers may be left out, only the
+    loss is evaluated.
 
-    Raises ConfigError for classes of which there is but one.
+    Raises ConfigError if there is only one class.
     """
     if isinstance(loss, SigmoidCrossEntropy) and loss.ignore_label is None:
         return MultiLabelEvaluation(units, labels)

@@ -25,7 +25,7 @@ from sparkdl.training.evaluation.rates import Rates
 from sparkdl.training.evaluation.row_blocks import blocks_of
 from sparkdl.training.evaluation.scores import ScoreCounts, bins_for
 
-CURVE_CELLS = 2**19  # 8 MB of counts; all of them travel from each executor
+CURVE_CELLS = 2**19  # 8 MB of counts, sent from each executor
 
 
 @dataclass(eq=False)
@@ -77,7 +77,7 @@ class Classification(PerColumn, Evaluation):
         self.scores = ScoreCounts.empty(self.classes, self.bins, self.exact_scores)
 
     def _set_top(self):
-        """Keeps those of the top-k accuracies that are below the number of classes."""
+        """Keeps the top-k accuracies with k below the number of classes."""
         require(self, "top", isinstance(self.top, Iterable), "integers >= 1")
         self.top = tuple(self.top)
         require(self, "top", all(is_integer(k, 1) for k in self.top), "integers >= 1")
@@ -99,7 +99,7 @@ class Classification(PerColumn, Evaluation):
         return self
 
     def _count(self, predictions, labels, chosen):
-        """Counts a few examples in, of whose labels the probabilities are `chosen`."""
+        """Counts a few examples; `chosen` are the probabilities of their labels."""
         self.pairs.add(labels, predictions.argmax(axis=1))
         np.add.at(self.ranks, rank_of(predictions, labels, chosen), 1)
         self.scores.add(predictions, labels[:, np.newaxis] == np.arange(self.classes))
@@ -159,19 +159,19 @@ class Classification(PerColumn, Evaluation):
 
 
 def cross_entropy(probabilities):
-    """Returns -log p in nats, with p kept above the smallest float32: (n,) from (n,)."""
+    """Returns -log p in nats, (n,) from (n,); p is at least the smallest normal float32."""
     return -np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
 
 
 def class_of(labels, classes):
-    """Converts one-hot labels (n, classes) to labels (n,); returns others as they are."""
+    """Converts one-hot labels (n, classes) to labels (n,); returns others unchanged."""
     labels = real_numbers(labels, "labels")
     rows = labels.ndim == 2 and labels.shape[1] == classes
     return labels.argmax(axis=1) if rows else labels
 
 
 def check_classes(labels, size, classes):
-    """Returns `labels` as int64, if they are `size` whole numbers in [0, classes)."""
+    """Returns `labels` as int64 if they are `size` integers in [0, classes)."""
     labels = np.asarray(labels)
     if labels.shape != (size,) or labels.dtype.kind not in "iu":
         raise DataError(f"labels must be {size} integers, got {labels.dtype} {labels.shape}")
@@ -183,7 +183,9 @@ def check_classes(labels, size, classes):
 
 
 def rank_of(predictions, labels, chosen):
-    """Returns the rank of the true class: how many are larger, or as large with a smaller index."""
+    """Returns the rank of the true class: the number of larger probabilities, or equal ones before
+    it.
+    """
     larger = predictions > chosen[:, np.newaxis]
     tied = predictions == chosen[:, np.newaxis]
     before = np.arange(predictions.shape[1]) < labels[:, np.newaxis]

@@ -1,11 +1,11 @@
-"""The text of a Classification: figures, a table of classes, the confusion matrix."""
+"""Text report of a Classification: figures, a table of classes, the confusion matrix."""
 
 import numpy as np
 
 from sparkdl.training.reporting.text_table import align
 
 SHOWN = 20
-"""More classes than this are shown by their worst ones only."""
+"""If there are more classes than this, only the worst ones are shown."""
 
 CONFUSION = ["truth", "prediction", "examples"]
 
@@ -50,6 +50,6 @@ def _worst_confusions(evaluation):
 
 
 def worst_confusions(evaluation):
-    """Returns (truth, prediction, examples as text) of the pairs that are mistaken most often."""
+    """Returns (truth, prediction, examples as text) of the most frequent confusions."""
     names, pairs = evaluation.labels, zip(*evaluation.pairs.mistakes(SHOWN), strict=True)
     return [(names[t], names[p], str(count)) for t, p, count in pairs]

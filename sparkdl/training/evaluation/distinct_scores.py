@@ -1,13 +1,13 @@
-"""Every score that occurs, and how often, while there are not too many: nothing is rounded."""
+"""Exact counts of each distinct score, up to a limit."""
 
 import numpy as np
 
 from sparkdl.training.evaluation.packed_counts import narrow
 from sparkdl.training.evaluation.row_blocks import blocks_of
 
-LIMIT = 2**22  # distinct scores of all columns together: 100 MB, a quarter of that on its way
-CELLS = 2**27  # limit times columns at most: with many columns bins come before much is sorted
-FIRST = 2**16  # entries that are waited for before they are sorted
+LIMIT = 2**22  # distinct scores of all columns together: 100 MB, a quarter of that when sent
+CELLS = 2**27  # most limit times columns: with many columns bins take over before much is sorted
+FIRST = 2**16  # entries collected before the first sort
 FIELDS = ("column", "score", "positive", "negative")
 TYPES = (np.int32, np.float64, np.int64, np.int64)
 
@@ -15,8 +15,8 @@ TYPES = (np.int32, np.float64, np.int64, np.int64)
 class DistinctScores:
     """Counts of each distinct score among positives and among negatives, per column.
 
-    Sorted by column and score. With more than `limit` distinct scores nothing is held any more;
-    whether that is so depends on all scores together, not on the order in which they came.
+    Entries are sorted by column and score. Beyond `limit` distinct scores all are dropped; whether
+    this happens depends only on the set of scores, not on their order.
     """
 
     def __init__(self, limit=LIMIT):
@@ -26,13 +26,13 @@ class DistinctScores:
 
     @property
     def is_exceeded(self) -> bool:
-        """True if there were more than `limit`."""
+        """True if there were more than `limit` distinct scores."""
         self.entries()
         return self._exceeded
 
     def add(self, scores, truth):
         """Counts `scores` (n, columns) with `truth` (n, columns) of bools."""
-        enough = max(FIRST, self.limit + scores.shape[1])  # of different ones, to exceed the limit
+        enough = max(FIRST, self.limit + scores.shape[1])  # distinct ones exceed the limit
         for part in blocks_of(scores.shape, enough):
             if self._exceeded:
                 return
@@ -58,19 +58,19 @@ class DistinctScores:
         return self._entries
 
     def of(self, column):
-        """Returns score, positive, negative of one column, the scores rising."""
+        """Returns score, positive, negative of one column, in ascending order of scores."""
         columns, *rest = self.entries()
         part = slice(*np.searchsorted(columns, [column, column + 1]))
         return tuple(array[part] for array in rest)
 
     def arrays(self):
-        """Returns the counts, each array in the fewest bytes that lose nothing."""
+        """Returns the counts, each array in its smallest lossless type."""
         return [np.array([self.is_exceeded], np.int64), *map(narrow, self.entries())]
 
     def with_arrays(self, arrays):
-        """Returns a DistinctScores with this limit from what `arrays` gave.
+        """Returns a DistinctScores with this limit from the result of `arrays`.
 
-        Raises ValueError if it cannot be.
+        Raises ValueError if they do not fit.
         """
         flag, *entries = arrays
         kinds = [array.dtype.kind for array in entries]
@@ -106,12 +106,12 @@ class DistinctScores:
 
 
 def limit_for(columns):
-    """Returns the default number of distinct scores that are counted one by one."""
+    """Returns the default limit of distinct scores."""
     return min(LIMIT, CELLS // columns)
 
 
 def merge_entries(column, score, positive, negative):
-    """Returns the entries sorted by column and score, each pair of these once."""
+    """Returns the entries sorted by column and score, with duplicates summed."""
     order = in_order(column, score)
     column, score = column[order], score[order]
     new = np.ones(len(order), bool)
@@ -124,9 +124,9 @@ def merge_entries(column, score, positive, negative):
 
 
 def in_order(column, score):
-    """Returns indices that sort by column, then score: as np.lexsort, in a fraction of its time."""
+    """Returns indices that sort by column, then score: like np.lexsort, but much faster."""
     order = np.argsort(score)
     columns = column[order]
     if len(columns) and columns.max() < 2**16:
-        columns = columns.astype(np.uint16)  # which numpy sorts by its digits
+        columns = columns.astype(np.uint16)  # numpy uses radix sort for these
     return order[np.argsort(columns, kind="stable")]

@@ -1,4 +1,4 @@
-"""Means and co-variations of two sets of columns that can be summed without loss of digits."""
+"""Means and covariations of two sets of columns, summable without loss of precision."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ import numpy as np
 class Moments:
     """Moments of n pairs (x, y), per column; arrays (columns,) float64.
 
-    Sums of squares are kept about the mean: x*x summed as it is would lose the digits of
-    a small variation about a large mean.
+    Sums of squares are kept about the mean: plain sums of x*x would lose the digits of a small
+    variation about a large mean.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ class Moments:
         )
 
     def correlation(self) -> float:
-        """Returns Pearson's correlation of x and y, (columns,); nan where one does not vary."""
+        """Returns Pearson's correlation of x and y, (columns,); nan if either does not vary."""
         spread = np.sqrt(self.xx) * np.sqrt(self.yy)
         nothing = np.full(len(spread), np.nan)
         return np.divide(self.xy, spread, out=nothing, where=spread > 0)
 
 
 def mean_of(x):
-    """Returns the means of an array (n, columns); of equal numbers that number, to the last bit."""
+    """Returns the means of an array (n, columns); exact for columns of equal numbers."""
     first = x[0]
     return first + (x - first).mean(axis=0)

@@ -21,8 +21,8 @@ from sparkdl.training.evaluation.rates import Rates
 from sparkdl.training.evaluation.scores import ScoreCounts, bins_for
 from sparkdl.training.reporting.text_table import align
 
-YES = 0.5  # least share that is a yes
-CURVE_CELLS = 2**22  # of the positive and the negative scores each
+YES = 0.5  # minimum share that counts as a yes
+CURVE_CELLS = 2**22  # for positive and negative scores each
 
 
 @dataclass(eq=False)
@@ -138,7 +138,7 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
 
 
 def check_shares(labels, shape):
-    """Returns `labels` as float64, if they are numbers in [0, 1] of `shape`."""
+    """Returns `labels` as float64 if they are numbers in [0, 1] of `shape`."""
     labels = check_values(labels, shape)
     outside = (labels < 0) | (labels > 1)
     if outside.any():

@@ -1,12 +1,12 @@
-"""Counts on their way to another process, in the fewest bytes that lose nothing."""
+"""Lossless compression of counts for transfer between processes."""
 
 import numpy as np
 
 
 def pack(counts):
-    """Returns an int64 array of counts as three: its shape, places and counts that are not 0.
+    """Returns int64 counts as three arrays: shape, positions and values of the nonzero counts.
 
-    Where many are not 0 the places are left out, and all counts are there.
+    If many are nonzero, positions are omitted and all counts included.
     """
     flat = counts.reshape(-1)
     places = np.flatnonzero(flat)
@@ -18,7 +18,7 @@ def pack(counts):
 
 
 def unpack(arrays, shape):
-    """Returns the counts, of a shape, that `pack` gave; raises ValueError if they cannot be."""
+    """Returns counts of this shape from `pack`'s result; raises ValueError if it does not fit."""
     given, places, values = arrays
     sound = given.tolist() == list(shape) and all(array.ndim == 1 for array in arrays)
     sound = sound and all(array.dtype.kind == "i" for array in arrays)
@@ -33,12 +33,12 @@ def unpack(arrays, shape):
 
 
 def is_rising(places, size):
-    """Returns whether integers in [0, size) rise."""
+    """Returns whether integers are strictly increasing in [0, size)."""
     return bool((np.diff(places.astype(np.int64), prepend=-1, append=size) > 0).all())
 
 
 def narrow(array):
-    """Casts numbers to the smallest type of the kind that holds them all."""
+    """Casts numbers to the smallest type of their kind that holds them exactly."""
     kinds = (np.float32,) if array.dtype.kind == "f" else (np.int8, np.int16, np.int32)
     for kind in kinds:
         with np.errstate(over="ignore"):

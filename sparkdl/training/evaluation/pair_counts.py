@@ -1,19 +1,19 @@
-"""How often each pair (true class, predicted class) occurs: a confusion matrix without zeros."""
+"""Counts of pairs (true class, predicted class): a sparse confusion matrix."""
 
 import numpy as np
 
 from sparkdl.errors import ConfigError
 from sparkdl.training.evaluation.packed_counts import is_rising, narrow
 
-MOST_CLASSES = 10_000  # of a matrix: 800 MB
-FIRST = 2**16  # examples that are waited for before they are sorted
+MOST_CLASSES = 10_000  # of a dense matrix: 800 MB
+FIRST = 2**16  # examples collected before the first sort
 
 
 class PairCounts:
-    """Counts of the pairs (truth, prediction) that occur, of `classes` classes.
+    """Counts of the pairs (truth, prediction) that occur, for `classes` classes.
 
-    A pair has the code truth * classes + prediction. Codes rise, each is there once and its count
-    is above 0, so equal counts are equal arrays, in whatever order examples came.
+    A pair has the code truth * classes + prediction. Codes are strictly increasing and counts above
+    0, so equal counts give equal arrays, whatever the order of examples.
     """
 
     def __init__(self, classes, codes=(), counts=()):
@@ -23,13 +23,13 @@ class PairCounts:
 
     @classmethod
     def of_matrix(cls, matrix):
-        """Counts as a matrix (classes, classes) has them."""
+        """Returns the counts of a matrix (classes, classes)."""
         flat = np.asarray(matrix, np.int64).reshape(-1)
         codes = np.flatnonzero(flat)
         return cls(len(matrix), codes, flat[codes])
 
     def add(self, truth, predicted):
-        """Counts (n,) true and predicted classes in, both int64."""
+        """Counts (n,) true and predicted classes, both int64."""
         self._waiting.append(truth * self.classes + predicted)
         self._number += len(truth)
         if self._number > max(FIRST, len(self._codes)):
@@ -45,23 +45,25 @@ class PairCounts:
         return codes // self.classes, codes % self.classes, counts
 
     def mistakes(self, most):
-        """Returns the `triples` of the `most` pairs that are mistaken most often."""
+        """Returns the `triples` of the `most` most frequent confusions."""
         truth, predicted, counts = self.triples()
         wrong = np.flatnonzero(truth != predicted)
         order = wrong[np.argsort(-counts[wrong], kind="stable")[:most]]
         return truth[order], predicted[order], counts[order]
 
     def by_class(self):
-        """Returns examples of each class that are predicted as it, predicted as it, and of it."""
+        """Returns per class: correctly predicted examples, examples predicted as it, examples of
+        it.
+        """
         truth, predicted, counts = self.triples()
         right = truth == predicted
         places = (truth[right], counts[right]), (predicted, counts), (truth, counts)
         return tuple(sum_at(*one, self.classes) for one in places)
 
     def matrix(self):
-        """Returns the counts as (classes, classes) int64, rows the truth.
+        """Returns the counts as (classes, classes) int64, with the truth in rows.
 
-        Raises ConfigError where there are more than 10,000 classes.
+        Raises ConfigError for more than 10,000 classes.
         """
         if self.classes > MOST_CLASSES:
             raise ConfigError(
@@ -73,13 +75,13 @@ class PairCounts:
         return sum_at(codes, counts, self.classes**2).reshape(self.classes, self.classes)
 
     def arrays(self):
-        """Returns codes and counts, each array in the fewest bytes that lose nothing."""
+        """Returns codes and counts, each array in its smallest lossless type."""
         return [narrow(array) for array in self._settle()]
 
     def with_arrays(self, arrays):
-        """Returns PairCounts of as many classes of what `arrays` gave.
+        """Returns PairCounts for the same number of classes from the result of `arrays`.
 
-        Raises ValueError if it cannot be.
+        Raises ValueError if they do not fit.
         """
         codes, counts = arrays
         sound = codes.shape == counts.shape == (codes.size,)
@@ -99,7 +101,7 @@ class PairCounts:
         return is_rising(self._codes, self.classes**2) and bool((self._counts > 0).all())
 
     def _settle(self):
-        """Counts what waits; returns codes and counts of all that was added."""
+        """Counts collected examples; returns codes and counts of all that was added."""
         if self._waiting:
             new = count_codes(np.concatenate(self._waiting), self.classes**2)
             pairs = zip((self._codes, self._counts), new, strict=True)
@@ -109,7 +111,7 @@ class PairCounts:
 
 
 def count_codes(codes, cells):
-    """Returns the codes in [0, cells) that occur, rising, and how often they do."""
+    """Returns the codes in [0, cells) that occur, ascending, and their counts."""
     if cells > 4 * len(codes):
         return np.unique(codes, return_counts=True)
     counts = np.bincount(codes, minlength=cells)  # many examples of few classes
@@ -118,15 +120,15 @@ def count_codes(codes, cells):
 
 
 def add_up(codes, counts):
-    """Returns the codes sorted, each once, with the sums of their counts."""
-    order = np.argsort(codes, kind="stable")  # which merges what is sorted in parts
+    """Returns the sorted codes without duplicates, with the sums of their counts."""
+    order = np.argsort(codes, kind="stable")  # merges sorted runs
     codes, counts = codes[order], counts[order]
     first = np.flatnonzero(np.diff(codes, prepend=-1))
     return codes[first], np.add.reduceat(counts, first) if len(first) else counts
 
 
 def sum_at(places, counts, size):
-    """Returns the sums (size,) of the counts at each place, int64."""
+    """Returns the sums (size,) of the counts at each position, int64."""
     sums = np.zeros(size, np.int64)
     np.add.at(sums, places, counts)
     return sums

@@ -1,4 +1,4 @@
-"""Figures that exist for each class, or each label, and as their mean."""
+"""Figures per class or per label, and their means."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PerColumn:
-    """Needs `accuracy`, `rates` (Rates, a number for each column) and `scores` (ScoreCounts)."""
+    """Mixin that needs `accuracy`, `rates` (Rates per column) and `scores` (ScoreCounts)."""
 
     if TYPE_CHECKING:
         scores: ScoreCounts
@@ -63,7 +63,7 @@ class PerColumn:
         return self.scores.exact
 
     def auc_rows(self) -> list[list[str]]:
-        """Returns a row for a report where the AUC is not exact."""
+        """Returns a row for a report if the AUC is not exact."""
         return [] if self.auc_is_exact else [["auc is off by at most", f"{self.auc_error():.4f}"]]
 
     @property
@@ -72,7 +72,9 @@ class PerColumn:
 
 
 def pick_or_mean(values, column):
-    """Returns values[column], or for None the mean of those that are numbers, nan if none is."""
+    """Returns values[column], or for None the mean of those that are not nan; nan if there are
+    none.
+    """
     if column is not None:
         check_column(column, len(values))
         return float(values[column])
@@ -81,6 +83,6 @@ def pick_or_mean(values, column):
 
 
 def check_column(column, size):
-    """Raises ConfigError unless `column` is one of `size`; below 0 it counts from the end."""
+    """Raises ConfigError unless `column` is one of `size`; negative ones count from the end."""
     if not is_integer(column, -size) or column >= size:
         raise ConfigError(f"column must be an integer in [0, {size}), got {brief(column)}")

@@ -1,5 +1,6 @@
-"""Precision, recall and F1 from counts; 0 where nothing is to be divided by, as scikit-learn's
-zero_division=0."""
+"""Precision, recall and F1 from counts; 0 where the divisor is 0, as with scikit-learn's
+zero_division=0.
+"""
 
 from dataclasses import dataclass
 
@@ -13,9 +14,9 @@ class Rates:
     Parameters
     ----------
     hits : array
-        Examples of the class that were predicted as such (true positives).
+        True positives: examples of the class that were predicted as such.
     predicted, occurring : array
-        Examples predicted as the class, and examples that are of it.
+        Examples predicted as the class, and examples of the class.
     """
 
     hits: np.ndarray

@@ -1,4 +1,4 @@
-"""Rows of a table, so many at a time that copies of them stay small."""
+"""Row blocks of a table, small enough for copies of them to stay in the cache."""
 
 CELLS = 2**16  # 512 KB of float64, which stay in the cache
 

@@ -33,10 +33,10 @@ class Roc(NamedTuple):
 class ScoreCounts:
     """Counts of scores among positives and among negatives, per column.
 
-    Each distinct score is counted, so that curves and areas are exact, up to a number of distinct
-    scores; above it there are bins, which are always counted too. The bins are of equal width in
-    log-odds: scores of trained networks crowd at 0 and 1, where bins of equal width in probability
-    would lump them together.
+    Up to a limit each distinct score is counted, so that curves and areas are exact; beyond it
+    bins, which are always counted too, take over. Bins have equal width in log-odds: scores of
+    trained networks crowd at 0 and 1, where bins of equal width in probability would lump them
+    together.
 
     Shapes
     ------
@@ -49,7 +49,7 @@ class ScoreCounts:
 
     @classmethod
     def empty(cls, columns, bins, limit=LIMIT):
-        """Counts of nothing; up to `limit` distinct scores, of all columns together, are exact."""
+        """Returns empty counts, exact up to `limit` distinct scores of all columns together."""
         counts = (np.zeros((columns, bins), np.int64) for _ in range(2))
         return cls(*counts, DistinctScores(limit))
 
@@ -82,7 +82,9 @@ class ScoreCounts:
         return [*pack(self.positive), *pack(self.negative), *self.distinct.arrays()]
 
     def with_arrays(self, arrays):
-        """Counts like these that hold what `arrays` gave; ValueError if they do not fit."""
+        """Returns counts like these from the result of `arrays`; raises ValueError if they do not
+        fit.
+        """
         shape = self.positive.shape
         positive, negative = unpack(arrays[:3], shape), unpack(arrays[3:6], shape)
         return ScoreCounts(positive, negative, self.distinct.with_arrays(arrays[6:]))
@@ -96,7 +98,7 @@ class ScoreCounts:
         self.distinct = state["distinct"]
 
     def roc(self, column):
-        """Returns the Roc of one column; nan rates where it has no positives or no negatives."""
+        """Returns the Roc of one column; rates are nan without positives or without negatives."""
         if self.exact:
             scores, positive, negative = (array[::-1] for array in self.distinct.of(column))
             return _curve(scores, positive, negative)
@@ -106,10 +108,10 @@ class ScoreCounts:
         return _curve(edge_of(edges, self.positive.shape[1]), positive[used], negative[used])
 
     def auc(self) -> float:
-        """Returns the area under each column's ROC, (columns,); nan where it has one class only.
+        """Returns the area under each column's ROC, (columns,); nan if it has only one class.
 
-        Where it is not `exact` a positive and a negative in one bin count as a tie. `auc_error`
-        bounds what that costs.
+        If not `exact`, a positive and a negative in the same bin count as a tie. `auc_error` bounds
+        the resulting error.
 
         References
         ----------
@@ -123,13 +125,13 @@ class ScoreCounts:
         return _per_pair(np.array(wins, np.float64), self)
 
     def auc_error(self) -> float:
-        """Returns how far `auc` can be from that of the scores themselves at most, (columns,)."""
+        """Returns the largest possible error of `auc` due to bins, (columns,)."""
         ties = np.sum(self.positive * self.negative.astype(np.float64), axis=1)
         return _per_pair(0.5 * ties * (not self.exact), self)
 
 
 def bins_for(columns, cells):
-    """Returns the default number of bins of so many columns, which have `cells` at most."""
+    """Returns the default number of bins for this many columns, with at most `cells` in total."""
     return max(1, min(4096, cells // columns))
 
 
@@ -142,7 +144,7 @@ def bin_of(scores, bins):
 
 
 def edge_of(index, bins):
-    """Returns the smallest score that a bin holds."""
+    """Returns the smallest score of a bin."""
     return np.where(index == 0, 0.0, _sigmoid(index * (2 * FAR / bins) - FAR))
 
 
@@ -156,12 +158,12 @@ def _sigmoid(x):
 
 
 def _curve(scores, positive, negative):
-    """Returns the Roc of falling scores and their counts."""
+    """Returns the Roc of descending scores and their counts."""
     return Roc(_climb(negative), _climb(positive), np.concatenate([[np.inf], scores]))
 
 
 def _wins(positive, negative):
-    """Returns pairs whose positive scores above their negative, ties counting half; scores rise."""
+    """Returns the number of pairs won by the positive, ties counting half; scores are ascending."""
     below = np.cumsum(negative, axis=-1) - negative
     return np.sum(positive * (below + 0.5 * negative), axis=-1, dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""Selects the predictions to evaluate: steps of sequences that count, all places of images."""
+"""Selection of the predictions to evaluate: unmasked steps of sequences, all pixels of images."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from sparkdl.nn.inputs.columns import NO_MASK, label_mask_of
 
 
 def predictions_to_judge(replica, batch, predictions, losses):
-    """Returns predictions, labels and losses of the places that count, a row for each.
+    """Returns predictions, labels and losses of the places that count, one row per place.
 
-    Of several outputs the main one is judged. What a mask leaves out, of the labels or, where
-    these have none, of the output, and labels that the loss ignores do not count. The loss of an
-    example is spread over its places that count, so that the mean over all is the mean per place,
-    whatever the reduction of the layer is; where other layers add to the loss, their sum is taken
-    as it is.
+    A place is a time step, a pixel, or the whole example. Of several outputs the main one is
+    judged. Places count unless they are masked, by the labels' mask or else the output's, or have a
+    label that the loss ignores. An example's loss is spread over its places that count, so that the
+    overall mean is the mean per place, whatever the layer's reduction; if other layers add to the
+    loss, their sum is taken as it is.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def predictions_to_judge(replica, batch, predictions, losses):
     Raises
     ------
     ConfigError
-        Where the main output has no labels.
+        If the main output has no labels.
     """
     place, column = replica.conf.main, replica.conf.label_column(replica.conf.main)
     if column is None:
@@ -39,7 +39,7 @@ def predictions_to_judge(replica, batch, predictions, losses):
     counted = count_places(replica, batch, column, predictions)
     each = losses * share_of_place(reduction_of(replica.conf), counted)
     flat = counted.reshape(-1)
-    flat = slice(None) if flat.all() else flat  # which copies nothing
+    flat = slice(None) if flat.all() else flat  # avoids a copy
     return (
         rows(predictions)[flat],
         (labels.reshape(-1) if labels.ndim < predictions.ndim else rows(labels))[flat],
@@ -48,7 +48,7 @@ def predictions_to_judge(replica, batch, predictions, losses):
 
 
 def count_places(replica, batch, column, predictions):
-    """Returns whether each step or place of each example counts, (n, places)."""
+    """Returns a mask (n, places) of the places of each example that count."""
     n = len(predictions)
     counted = np.ones((n, predictions.size // max(1, n * units(predictions))), bool)
     if predictions.ndim == 3:
@@ -59,7 +59,7 @@ def count_places(replica, batch, column, predictions):
 
 
 def mask_of_steps(replica, batch, column):
-    """Returns the mask of labels, or of the output where they have none: bools (n, T), or None."""
+    """Returns the mask of the labels, or else of the output: bools (n, T), or None."""
     own = batch.columns.get(label_mask_of(column))
     if own is not None and (own != NO_MASK).all():
         return own > 0
@@ -70,7 +70,7 @@ def mask_of_steps(replica, batch, column):
 
 
 def reduction_of(conf):
-    """Returns the main output's reduction; "mean", which changes nothing, beside other losses."""
+    """Returns the main output's reduction; the neutral "mean" if other layers add losses."""
     others = [
         place for place in conf.stack if place.name != conf.main.name and place.layer.adds_loss
     ]
@@ -78,12 +78,12 @@ def reduction_of(conf):
 
 
 def share_of_place(reduction, counted):
-    """Returns the factor (n,) that makes the mean over an example's places of its loss.
+    """Returns factors (n,) that turn an example's loss into the mean over its places.
 
     Parameters
     ----------
     reduction : str
-        Of the output layer: how the loss was made of the places.
+        Of the output layer: how the loss was reduced over the places.
     counted : (n, places) bools
     """
     counts = np.maximum(counted.sum(axis=1), 1)
@@ -103,5 +103,5 @@ def units(x):
 
 
 def rows(x):
-    """Returns (m, units) of (n, units), (n, T, units) or (n, units, H, W)."""
+    """Returns (m, units) from (n, units), (n, T, units) or (n, units, H, W)."""
     return (np.moveaxis(x, 1, -1) if x.ndim > 3 else x).reshape(-1, units(x))

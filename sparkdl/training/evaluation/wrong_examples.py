@@ -1,4 +1,4 @@
-"""The examples of an evaluation with the largest losses: a few, wherever they were found."""
+"""The few examples of an evaluation with the largest losses."""
 
 import json
 import math
@@ -12,24 +12,24 @@ import numpy as np
 from sparkdl.errors import ConfigError, brief
 from sparkdl.training.reporting.inspection import WrongExample
 
-MOST = 12  # of an evaluation; each takes some 17 KB at most, that of a noisy picture
-SETTING = "SPARKDL_WRONG_EXAMPLES"  # another number, on the driver; 0: no record leaves the data
+MOST = 12  # of an evaluation; each takes at most about 17 KB, for a noisy picture
+SETTING = "SPARKDL_WRONG_EXAMPLES"  # number of examples, set on the driver; 0 keeps no records
 LIMIT = 50
 
 
 class WrongExamples(Sequence[WrongExample]):
-    """At most `most` WrongExamples, the largest loss first; adds up as counts do.
+    """At most `most` WrongExamples, largest loss first; can be added like counts.
 
     Parameters
     ----------
     examples : sequence of WrongExample
     most : int, optional
-        None: what SPARKDL_WRONG_EXAMPLES says in this process, else 12.
+        None: the value of SPARKDL_WRONG_EXAMPLES in this process, else 12.
 
     Raises
     ------
     ConfigError
-        SPARKDL_WRONG_EXAMPLES is no integer from 0 to 50.
+        If SPARKDL_WRONG_EXAMPLES is not an integer from 0 to 50.
     """
 
     def __init__(self, examples: Sequence[WrongExample] = (), most: int | None = None) -> None:
@@ -49,16 +49,16 @@ class WrongExamples(Sequence[WrongExample]):
         return WrongExamples([*self, *other], self.most)
 
     def named(self, names: Sequence[str]) -> "WrongExamples":
-        """Returns them with names for the classes that they have by number; values stay."""
+        """Returns the examples with class numbers replaced by names."""
         return WrongExamples([name_classes(example, names) for example in self], self.most)
 
     def arrays(self) -> list[np.ndarray]:
-        """Returns them as one array of bytes, which hold JSON."""
+        """Returns the examples as one array of bytes that holds JSON."""
         text = json.dumps([asdict(example) for example in self])
         return [np.frombuffer(text.encode(), np.uint8)]
 
     def with_arrays(self, arrays: Sequence[np.ndarray]) -> Self:
-        """Returns WrongExamples of what `arrays` gave; raises ValueError if it cannot be."""
+        """Returns WrongExamples from the result of `arrays`; ValueError if it does not fit."""
         [content] = arrays
         try:
             rows = json.loads(content.astype(np.uint8).tobytes())
@@ -68,7 +68,7 @@ class WrongExamples(Sequence[WrongExample]):
 
 
 def number_to_keep() -> int:
-    """Returns how many examples an evaluation keeps in this process."""
+    """Returns the number of examples that an evaluation keeps in this process."""
     text = os.environ.get(SETTING, str(MOST))
     if not (text.isdecimal() and int(text) <= LIMIT):
         raise ConfigError(f"{SETTING} must be an integer in [0, {LIMIT}], got {brief(text)}")
@@ -76,7 +76,7 @@ def number_to_keep() -> int:
 
 
 def name_classes(example: WrongExample, names: Sequence[str]) -> WrongExample:
-    """Returns an example whose label is a class, such as "3", and its prediction "5 (0.9)" so."""
+    """Returns an example with a label such as "3" and a prediction such as "5 (0.9)" named."""
     said, mark, share = example.prediction.partition(" (")
     if not (mark and said.isdigit() and example.truth.isdigit()):
         return example
@@ -85,5 +85,5 @@ def name_classes(example: WrongExample, names: Sequence[str]) -> WrongExample:
 
 
 def rank_of_example(example: WrongExample) -> tuple[bool, float, int]:
-    """Returns the key by which the largest loss comes first, one that is no number last."""
+    """Returns a sort key: largest loss first, NaN last."""
     return math.isnan(example.loss), -example.loss, example.number

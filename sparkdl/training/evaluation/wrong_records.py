@@ -1,4 +1,4 @@
-"""Finds the records that a network is most wrong about, as pictures, texts or numbers."""
+"""Search for the records with the largest losses, shown as pictures, texts or numbers."""
 
 import base64
 
@@ -7,18 +7,18 @@ import numpy as np
 from sparkdl.data.readers.encodings.image_codec import encode_image, resize_image
 from sparkdl.training.reporting.inspection import WrongExample
 
-SIDE = 64  # pixels of a picture at most
-NUMBERS, CHARACTERS = 12, 300  # of an example, or of a label, that are shown
+SIDE = 64  # maximum pixels of a picture's side
+NUMBERS, CHARACTERS = 12, 300  # most shown of an example or a label
 
 
 class WrongRecords:
-    """Keeps the records with the largest losses among those that it is shown.
+    """Keeps the records with the largest losses among those that are added.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     most : int
-        How many.
+        Number of records to keep.
     labels : sequence of str, or None
         Names of the classes.
     """
@@ -28,18 +28,18 @@ class WrongRecords:
         self._rows = []
 
     def add(self, batch, predictions, losses, places):
-        """Looks through a minibatch.
+        """Examines a minibatch.
 
         Parameters
         ----------
         batch : Batch
-            As the network takes it.
+            In the form that the network takes.
         predictions : (n, ...) floats
         losses : (n,) floats
         places : (n,) integers
-            What the examples are called.
+            Identify the examples.
         """
-        chosen = np.argsort(-losses, kind="stable")  # NaN comes last
+        chosen = np.argsort(-losses, kind="stable")  # NaN sorts last
         chosen = chosen[self._counted(batch)[chosen]][: self.most]
         if len(self._rows) == self.most and self.most:
             chosen = chosen[losses[chosen] > self._rows[-1][0]]
@@ -50,17 +50,17 @@ class WrongRecords:
         self._rows = sorted(self._rows, key=loss_rank)[: self.most]
 
     def examples(self, texts=None):
-        """Returns WrongExamples, the largest loss first.
+        """Returns WrongExamples, largest loss first.
 
         Parameters
         ----------
         texts : sequence of str, or None
-            The records as texts, by their places.
+            The records as texts, indexed by `places`.
         """
         return [self._shown(*row, texts) for row in self._rows]
 
     def _counted(self, batch):
-        """Returns (n,) bools: not those of whose labels the loss ignores all."""
+        """Returns (n,) bools: False for examples all of whose labels the loss ignores."""
         labels = batch.columns[self.conf.label_column(self.conf.main)]
         known = self.conf.main.layer.loss.counts(labels)
         if known is None:
@@ -68,7 +68,7 @@ class WrongRecords:
         return (known != 0).reshape(len(batch), -1).any(axis=1)
 
     def _words(self, batch, n, prediction):
-        """Returns (truth, prediction, columns) of an example; copies, since the batch goes."""
+        """Returns (truth, prediction, columns) of an example, as copies: the batch is reused."""
         column = self.conf.label_column(self.conf.main)
         truth = np.asarray(batch.columns[column][n])
         columns = {
@@ -79,7 +79,7 @@ class WrongRecords:
         is_class = self.conf.main.layer.label_kind == "class" and truth.ndim == 0
         if is_class and prediction.ndim == 1 and prediction.size > 1:
             said = int(prediction.argmax())
-            words = f"{self._named(said)} ({prediction[said]:.3g})"  # as name_classes reads
+            words = f"{self._named(said)} ({prediction[said]:.3g})"  # parsed by name_classes
             return self._named(int(truth)), words, columns
         return numbers(truth), numbers(prediction), columns
 
@@ -97,19 +97,19 @@ class WrongRecords:
 
 
 def loss_rank(row):
-    """Returns the key by which the largest loss comes first, one that is no number last."""
+    """Returns a sort key: largest loss first, NaN last."""
     return np.isnan(row[0]), -row[0]
 
 
 def text_of_columns(columns):
-    """Returns the first numbers of each column, with its name where there are several."""
+    """Returns the first numbers of each column, with column names if there are several."""
     if len(columns) == 1:
         return numbers(*columns.values())
     return shorten("; ".join(f"{name} {numbers(x)}" for name, x in columns.items()))
 
 
 def picture(x):
-    """Returns a data URI of an image (C, H, W), from its least to its largest value."""
+    """Returns a data URI of an image (C, H, W), scaled from its minimum to its maximum."""
     x = np.nan_to_num(x.astype(np.float32), posinf=0, neginf=0)
     low, high = x.min(), x.max()
     pixels = ((x - low) * (255 / ((high - low) or 1))).round().astype(np.uint8)

@@ -10,17 +10,18 @@ from sparkdl.nn.optimization.penalty import add_penalty, penalty
 
 
 class FullBatch:
-    """The mean loss over all examples plus l1 and l2, and its gradient, of a parameter vector.
+    """The mean loss over all examples plus l1 and l2, and its gradient, as a function of
+    parameters.
 
-    Random layers draw the same numbers at each call, so it is one function throughout. Of layers
-    whose rate_factor is 0 the gradient is 0.
+    Random layers draw the same numbers at each call, so the function is deterministic. The gradient
+    is 0 for layers whose rate_factor is 0.
 
     Parameters
     ----------
     replica : Replica
     batches : sequence of Batch
     epoch : int
-        What random numbers depend on.
+        Seeds the random numbers.
     """
 
     def __init__(self, replica, batches, epoch=0):

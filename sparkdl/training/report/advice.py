@@ -1,11 +1,11 @@
-"""What would make a fit shorter, in sentences, with what the cost model's rules predict."""
+"""Advice on how to make a fit faster, with predictions by the cost model's rules."""
 
 from sparkdl.nn.networks.summary import size
 from sparkdl.training.report.waits import sentence
 
-LARGE = 0.1  # share of the time from which it is worth a word
-MUCH = 1_000_000  # bytes of a fit from which a codec is worth a word
-INTERVALS = {  # the option that says after how many minibatches workers exchange
+LARGE = 0.1  # minimum share of the time worth mentioning
+MUCH = 1_000_000  # minimum bytes of a fit for which a codec is worth mentioning
+INTERVALS = {  # the option for the interval between exchanges
     "ParameterAveraging": "averaging_frequency",
     "LocalSGD": "period",
     "ElasticAveraging": "tau",
@@ -14,13 +14,13 @@ INTERVALS = {  # the option that says after how many minibatches workers exchang
 
 
 def advise(history, conf=None):
-    """Returns sentences: the largest phase, who was waited for, exchange, the largest layer."""
+    """Returns sentences on the longest phase, slow workers, exchange, and the costliest layer."""
     found = [history.advice(), sentence(history), exchange_advice(history), layer_advice(history)]
     return [text for text in [*found, question(history, conf)] if text]
 
 
 def exchange_advice(history):
-    """Returns what another interval or a codec would do to the time of exchanges."""
+    """Returns the effect of another interval or a codec on the time of exchanges."""
     seconds, share = exchange_time(history)
     if share < LARGE or history.master is None:
         return ""
@@ -48,7 +48,7 @@ def exchange_time(history):
 
 
 def layer_advice(history):
-    """Returns which layer takes the most of a step, where an Inspector has measured it."""
+    """Returns the layer that takes the largest part of a step, if an Inspector has measured it."""
     costs = [] if history.inspection is None else history.inspection.costs
     if not costs:
         return ""
@@ -59,7 +59,7 @@ def layer_advice(history):
 
 
 def question(history, conf):
-    """Returns the command that asks the cost model about other masters, for this fit's figures."""
+    """Returns the command that asks the cost model about other masters, with this fit's figures."""
     if conf is None or history.workers < 2 or exchange_time(history)[1] < LARGE:
         return ""
     milliseconds = 1e3 * history.times()["compute"] / max(1, updates(history))
@@ -71,7 +71,7 @@ def question(history, conf):
 
 
 def updates(history):
-    """Returns the updates of a replica in all rounds; the first round has as many as others."""
+    """Returns a replica's updates in all rounds; those of the first are estimated."""
     first, last = history.rounds[0].iteration, history.rounds[-1].iteration
     others = len(history.rounds) - 1
     return last if not others else round((last - first) * (others + 1) / others)

@@ -1,4 +1,4 @@
-"""Curves of a fit: the loss, the throughput and the learning rate by round, figures by evaluation.
+"""Curves of a fit: loss, throughput and learning rate by round, figures by evaluation.
 
 Each point has its update, its epoch (1.5: in the middle of the second) and its second.
 """
@@ -9,11 +9,11 @@ from bisect import bisect_left
 from sparkdl.errors import ConfigError
 from sparkdl.training.reporting.reports import plain
 
-DIGITS = 6  # of a number on the page
+DIGITS = 6  # significant digits of numbers on the page
 
 
 def round_curves(run):
-    """Returns {name: list} with a number for each round; "rate" where the network is known."""
+    """Returns {name: list} with one number per round; "learning rate" only for a known network."""
     history, reports = run.history, run.history.rounds
     epochs = [report.epoch + (report.round + 1) / report.rounds_in_epoch for report in reports]
     curves = {
@@ -30,9 +30,9 @@ def round_curves(run):
 
 
 def rates(run, reports):
-    """Returns the learning rate of the last update of each round, as listeners have lowered it.
+    """Returns the learning rate of each round's last update, as lowered by listeners.
 
-    None each where this process does not know the function of a scheduler of torch.
+    All None if this process does not know the function of a torch scheduler.
     """
     rate_at = run.conf.optimizer.rate_at
     try:
@@ -42,7 +42,7 @@ def rates(run, reports):
 
 
 def evaluation_curves(run):
-    """Returns {name: list} with a number for each evaluation, None for a figure it lacks."""
+    """Returns {name: list} with one number per evaluation, None for missing figures."""
     places = [*epoch_places(run.history), *validation_places(run.history)]
     places.sort(key=lambda place: place[0])
     figures = [numbers(evaluation) for *_, evaluation in places]
@@ -55,13 +55,13 @@ def evaluation_curves(run):
 
 
 def numbers(evaluation):
-    """Returns the figures of an Evaluation that are numbers."""
+    """Returns the numeric figures of an Evaluation."""
     figures = plain(evaluation.figures())
     return {name: value for name, value in figures.items() if isinstance(value, int | float)}
 
 
 def epoch_places(history):
-    """Yields (update, epoch, second, Evaluation) of the epochs that were evaluated."""
+    """Yields (update, epoch, second, Evaluation) of the evaluated epochs."""
     last = {report.epoch: place for place, report in enumerate(history.rounds)}
     for report in history.epochs:
         if report.validation is not None and report.epoch in last:
@@ -84,7 +84,7 @@ def validation_places(history):
 
 
 def short(values):
-    """Returns numbers with a few digits, as JSON has them: None where one is not finite."""
+    """Returns numbers rounded to a few digits for JSON, None if not finite."""
     return [
         None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}")
         for value in values

@@ -1,4 +1,4 @@
-"""A listener that serves the page of a fit while it goes on."""
+"""A listener that serves the page of a fit while it runs."""
 
 import time
 from dataclasses import replace
@@ -60,7 +60,7 @@ class Dashboard(RunListener):
         seconds: float = 1.0,
         spark_link: bool = False,
     ) -> None:
-        from sparkdl.training.report.page_server import PageServer  # others need no server
+        from sparkdl.training.report.page_server import PageServer  # needed only here
 
         super().__init__(title)
         self.port, self.seconds, self.spark_link = port, seconds, spark_link
@@ -104,7 +104,7 @@ class Dashboard(RunListener):
         return text_of(frame)
 
     def _tell(self, event, *arguments):
-        """Hands an event to the log and, where it is time, tells browsers of the change."""
+        """Passes an event to the log and, if it is time, notifies browsers of the change."""
         if self._log is not None:
             getattr(self._log, event)(*arguments)
         if time.monotonic() >= self._due:
@@ -113,21 +113,21 @@ class Dashboard(RunListener):
             self._server.notify()
 
     def _render(self):
-        """Returns the page, made in the server's thread; one that is slow is made more rarely."""
+        """Returns the page, made in the server's thread; slow pages are made less often."""
         start = time.monotonic()
         text = page([self._run_to_show()], self.title, live=True)
         self._due = max(self._due, start + (time.monotonic() - start) / SHARE)
         return text
 
     def _run_to_show(self):
-        """Returns the Run of the log, where there is one: it has what came before, too."""
-        from sparkdl.training.report.run_folder import read_run  # without a log nobody needs it
+        """Returns the Run of the log, if there is one, as it includes earlier parts of the fit."""
+        from sparkdl.training.report.run_folder import read_run  # needed only with a log
 
         kept = self._log is not None and self._log.path.exists()
         return read_run(self._log.path.parent, self.title) if kept else self._shown
 
 
 def copy(history):
-    """Returns a History to which nothing is added any more."""
+    """Returns a copy of a History that no longer grows."""
     fields = {name: value.copy() for name, value in vars(history).items() if hasattr(value, "copy")}
     return replace(history, **fields)

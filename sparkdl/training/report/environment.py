@@ -1,4 +1,4 @@
-"""Where a page was written: versions, processor, time."""
+"""The environment in which a page was written: versions, processor, time."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ PACKAGES = ("sparkdl-hadoop", "pyspark", "numpy", "pyarrow", "onednn-cpu-gomp")
 
 
 def environment_rows():
-    """Returns (what, value) of this process's machine and packages."""
+    """Returns (name, value) rows of this process's machine and packages."""
     rows = [
         ("written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")),
         ("driver", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"),

@@ -1,4 +1,4 @@
-"""A listener that writes the page of a fit while it goes on."""
+"""A listener that writes the page of a fit while it runs."""
 
 import time
 from os import PathLike
@@ -9,7 +9,7 @@ from sparkdl.training.report.page import check_report_path, write_report
 from sparkdl.training.report.run_listener import RunListener
 from sparkdl.training.reporting.monitor import is_number
 
-SHARE = 0.02  # of the time of a fit that goes into its page at most, but for the last
+SHARE = 0.02  # most of a fit's time spent on its page, except for the last one
 
 
 class HtmlReport(RunListener):
@@ -62,6 +62,6 @@ class HtmlReport(RunListener):
 
 
 def require_seconds(listener: Any) -> None:
-    """Raises ConfigError unless the `seconds` of a listener are a number above 0."""
+    """Raises ConfigError unless a listener's `seconds` is a number above 0."""
     sound = is_number(listener.seconds) and listener.seconds > 0
     require(listener, "seconds", sound, "a number > 0")

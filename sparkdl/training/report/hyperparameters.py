@@ -1,4 +1,4 @@
-"""The options of a fit as one flat dict, as trackers of experiments list them."""
+"""The options of a fit as one flat dict, as experiment trackers list them."""
 
 from dataclasses import fields
 
@@ -6,9 +6,10 @@ from sparkdl.config import Config
 
 
 def hyperparameters(plan):
-    """Returns {name: number, text or bool} of a fit: its network without the layers, its plan.
+    """Returns {name: number, text or bool} of a fit: its network's options without layers, its
+    plan.
 
-    Options that were left at their defaults are there as well, so that fits can be compared.
+    Defaults are included, so that fits can be compared.
     """
     optimizer, master = plan.conf.optimizer, plan.master
     options = flat(every_option(optimizer), "optimizer.")
@@ -21,7 +22,7 @@ def hyperparameters(plan):
 
 
 def every_option(config):
-    """Returns the options of an optimizer or the like as its `to_dict`, defaults too."""
+    """Returns an optimizer's options like its `to_dict`, including defaults."""
     options = config.to_dict()
     for item in fields(config) if isinstance(config, Config) else ():
         value = getattr(config, item.name)
@@ -31,7 +32,7 @@ def every_option(config):
 
 
 def flat(options, prefix):
-    """Returns nested options by their paths: {"optimizer.learning_rate.gamma": 0.5}."""
+    """Returns nested options by path: {"optimizer.learning_rate.gamma": 0.5}."""
     found = {}
     for name, value in options.items():
         if isinstance(value, dict):

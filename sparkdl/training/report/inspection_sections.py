@@ -1,11 +1,11 @@
-"""Parts of the page that show what an Inspector has seen: layers and their costs."""
+"""Parts of the page with an Inspector's results: layers and their costs."""
 
 from sparkdl.html_elements import table
 from sparkdl.nn.networks.summary import size
 from sparkdl.training.report.curves import short
 from sparkdl.training.report.weights import MOST
 
-POINTS = 200  # inspections that a chart draws
+POINTS = 200  # most inspections in a chart
 ABSENT = (
     "Gradients, updates, dead units and costs of layers are not known: "
     "give the fit Inspector(sample) before the listener that makes this page."
@@ -19,7 +19,7 @@ def layer_curves(inspection):
     if inspection is None or not inspection.layers:
         return {}
     step = -(-len(inspection.layers) // POINTS)
-    reports = inspection.layers[::-1][::step][::-1]  # the last one is among them
+    reports = inspection.layers[::-1][::step][::-1]  # includes the last one
     names, rectifiers = list(reports[-1].arrays)[:MOST], reports[-1].dead
     return {
         "update": [report.iteration for report in reports],
@@ -33,7 +33,7 @@ def share(dead):
 
 
 def cost_table(inspection):
-    """Returns what each layer costs in a step, as a table; None where nobody has measured it."""
+    """Returns a table of each layer's cost in a step, or None if not measured."""
     if inspection is None or not inspection.costs:
         return None
     total = sum(cost.forward + cost.backward for cost in inspection.costs)
@@ -49,7 +49,7 @@ def cost_row(cost, total):
 
 
 def figures_table(inspection):
-    """Returns the figures of each array after the last inspection, as a table."""
+    """Returns a table of each array's figures after the last inspection."""
     if inspection is None or not inspection.layers:
         return None
     last = inspection.layers[-1]

@@ -1,4 +1,4 @@
-"""A listener that looks into a network as it is trained, on a sample of records."""
+"""A listener that inspects a network during training, on a sample of records."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from sparkdl.training.report.layer_figures import inspect_layers
 from sparkdl.training.reporting.inspection import Inspection
 from sparkdl.training.reporting.listeners import Listener
 
-MOST = 10_000  # records of a sample
+MOST = 10_000  # most records of a sample
 
 
 class Inspector(Listener):
@@ -127,7 +127,7 @@ class Inspector(Listener):
         self._see(state)
 
     def on_restart(self, restart: Any) -> None:
-        if self._due is not None:  # rounds that are done again are inspected again
+        if self._due is not None:  # repeated rounds are inspected again
             rounds = self._history.rounds
             self._due = (rounds[-1].iteration if rounds else 0) // self.every + 1
 
@@ -146,7 +146,7 @@ class Inspector(Listener):
         self._replica.load(state.params, state.buffers, state.slots)
 
     def _most_wrong(self):
-        """Returns the WrongExamples of the sample, called by their places in it."""
+        """Returns the WrongExamples of the sample, numbered by their position in it."""
         conf, places = self._replica.conf, np.arange(len(self._records))
         wrong = WrongRecords(conf, self.wrong, self.labels)
         parts = pieces(self._records, self.sample.transform, conf)

@@ -12,9 +12,10 @@ DIGITS = 5
 
 
 def inspect_layers(inspection, replica, batch, state):
-    """Adds to an Inspection what the layers do on a batch; the replica has the state's vectors.
+    """Adds the layers' figures on a batch to an Inspection; the replica must hold the state's
+    vectors.
 
-    They are others afterwards: a step is done to see what it changes.
+    The vectors are changed, as a trial step is made.
     """
     dead = {
         name: (int((largest <= 0).sum()), largest.size)
@@ -35,7 +36,7 @@ def inspect_layers(inspection, replica, batch, state):
 
 
 def step(replica, batch, state):
-    """Returns the gradient of a batch, and what the next update would add to the parameters."""
+    """Returns the gradient of a batch, and the change of parameters in the next update."""
     chunk, _, states = next(chunks(replica.conf, batch))
     rate = replica.conf.rate_at(state.iteration, state.epoch) * state.rate_factor
     replica.gradient(chunk, state.epoch, states=states)
@@ -46,6 +47,6 @@ def step(replica, batch, state):
 
 
 def magnitude(array):
-    """Returns the mean of |array| with a few digits; NaN where it is not finite."""
+    """Returns the mean of |array| with a few digits; NaN if it is not finite."""
     with np.errstate(all="ignore"):
         return float(f"{np.abs(array).mean(dtype=np.float64):.{DIGITS}g}")

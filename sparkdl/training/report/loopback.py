@@ -1,4 +1,4 @@
-"""Where the servers of a fit listen unless told otherwise, and the error where they cannot."""
+"""Default address of a fit's servers, and the error if they cannot listen there."""
 
 from sparkdl.errors import UnsupportedError
 
@@ -6,12 +6,12 @@ HOST = "127.0.0.1"
 
 
 def port_error(owner: str, host: str, port: int, error: Exception) -> UnsupportedError:
-    """Returns the error of a server that cannot listen at a port.
+    """Returns the error of a server that cannot listen on a port.
 
     Parameters
     ----------
     owner : str
-        Whose option `port` is.
+        Class with the option `port`.
     error : Exception
         The system's.
     """

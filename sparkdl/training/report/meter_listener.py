@@ -1,4 +1,4 @@
-"""A listener that keeps meters, for those who hand them to a system of monitoring."""
+"""Base of listeners that export meters to a monitoring system."""
 
 from typing import Any
 
@@ -31,5 +31,5 @@ class MeterListener(Listener):
         self._meters.restart(self._plan, restart)
 
     def on_fit_end(self, history: Any) -> None:
-        if self._plan is not None:  # else another listener has refused the fit
+        if self._plan is not None:  # otherwise another listener has refused the fit
             self._meters.end(self._plan, history)

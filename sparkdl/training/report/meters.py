@@ -1,4 +1,4 @@
-"""The figures of a fit that systems of monitoring read now and then: counters and gauges."""
+"""Counters and gauges of a fit, for monitoring systems."""
 
 import math
 from collections import defaultdict
@@ -11,7 +11,7 @@ WORKER_PARTS = "reading", "compute", "averaging"  # seconds of a WorkerFigures
 
 
 class Meter(NamedTuple):
-    """A figure: its name, whether it only grows, its unit, its labels, and what it is."""
+    """A figure: its name, whether it is a counter, its unit, its labels, and its description."""
 
     name: str
     grows: bool
@@ -54,7 +54,7 @@ METERS = [
 
 
 class Meters:
-    """Counts a fit after the other; figures of single rounds are those of the last one.
+    """Counts over successive fits; figures of single rounds are those of the last one.
 
     Attributes
     ----------
@@ -72,14 +72,14 @@ class Meters:
         self.values[name][labels] += amount
 
     def set(self, name, value, *labels):
-        """Sets a gauge; where the value is not finite it is as if there were none."""
+        """Sets a gauge; a value that is not finite removes it."""
         if math.isfinite(value):
             self.values[name][labels] = value
         else:
             self.values[name].pop(labels, None)
 
     def readings(self):
-        """Returns [(Meter, [(values of its labels, number)])], as another thread may ask."""
+        """Returns [(Meter, [(values of its labels, number)])]; safe to call from another thread."""
         return [(meter, list(self.values[meter.name].copy().items())) for meter in METERS]
 
     def start(self, plan):

@@ -1,4 +1,4 @@
-"""Histories and evaluations as notebooks show them: tables, by Jupyter's _repr_html_."""
+"""HTML tables of histories and evaluations for notebooks, shown by Jupyter's _repr_html_."""
 
 from sparkdl.html_elements import element, table, text_of
 from sparkdl.training.report.curves import numbers
@@ -9,7 +9,7 @@ EPOCHS = "epoch", "loss", "score", "examples", "examples/s", "seconds"
 
 
 def history_html(history):
-    """Returns tables of the epochs and of where the time went, with what else a History says."""
+    """Returns tables of the epochs and the time spent, with a History's other messages."""
     epochs = [
         [n.epoch + 1, n.loss, n.score, n.examples, n.examples_per_second, n.duration]
         for n in history.epochs
@@ -30,7 +30,7 @@ def history_html(history):
 
 
 def validation_table(reports):
-    """Returns the figures of evaluations by updates."""
+    """Returns a table of the figures of evaluations by updates."""
     figures = [numbers(report.validation) for report in reports]
     names = list(dict.fromkeys(name for one in figures for name in one))
     rows = [
@@ -41,7 +41,7 @@ def validation_table(reports):
 
 
 def evaluation_html(evaluation):
-    """Returns tables: the figures, the confusion matrix, the examples with the largest losses."""
+    """Returns tables of the figures, the confusion matrix and the most wrong examples."""
     figures = [list(figure) for figure in evaluation.figures().items()]
     caption = f"{evaluation.examples:,} examples"
     more = confusion_table(evaluation), wrong_table(evaluation)

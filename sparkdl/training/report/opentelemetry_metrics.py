@@ -1,4 +1,4 @@
-"""A listener that hands the figures of a fit to OpenTelemetry."""
+"""A listener that exports the figures of a fit to OpenTelemetry."""
 
 from functools import partial
 from typing import Any
@@ -39,13 +39,13 @@ class OpenTelemetryMetrics(MeterListener):
             make(f"sparkdl.{kind.name}", observe, unit=kind.unit, description=kind.text)
 
     def _observe(self, kind, options):
-        """Yields the values of a meter, as a reader asks for them."""
+        """Yields the values of a meter when a reader asks for them."""
         for labels, value in self._meters.values[kind.name].copy().items():
             yield self._package.Observation(value, dict(zip(kind.labels, labels, strict=True)))
 
 
 def load_package() -> Any:
-    """Returns opentelemetry.metrics; UnsupportedError, which says how to get it, without."""
+    """Returns opentelemetry.metrics; raises UnsupportedError, with the cure, if it is missing."""
     cure = "pip install 'sparkdl-hadoop[opentelemetry]'"
     with needs_package("OpenTelemetryMetrics", "opentelemetry-api", cure):
         from opentelemetry import metrics

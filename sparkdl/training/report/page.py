@@ -1,4 +1,4 @@
-"""The page of one or several fits: one HTML file with its charts, which loads nothing."""
+"""The page of one or several fits: a single self-contained HTML file with charts."""
 
 import json
 from importlib import resources
@@ -39,16 +39,16 @@ DEAD = "share of a rectifier's units that are 0 for the whole sample"
 
 
 def write_report(path, runs, title="Fit", refresh=None):
-    """Writes the page of some Runs; a reader sees the old file or the whole new one.
+    """Writes the page of some Runs atomically.
 
-    With `refresh` a browser reads it again after so many seconds.
+    With `refresh` a browser reloads it after that many seconds.
 
     Raises
     ------
     ConfigError
-        There is no run, or two have the same name.
+        If there is no run, or two have the same name.
     DataError
-        The file cannot be written.
+        If the file cannot be written.
     """
     names = [run.name for run in runs]
     if not names or len(set(names)) < len(names):
@@ -73,8 +73,8 @@ def check_report_path(path):
 
 
 def page(runs, title="Fit", refresh=None, live=False):
-    """Returns the HTML of a page; a live one follows what its server tells."""
-    seconds = f"{max(1, refresh or 0):.0f}"  # with 0 a browser would do nothing else
+    """Returns the HTML of a page; a live one follows the events of its server."""
+    seconds = f"{max(1, refresh or 0):.0f}"  # with 0 a browser would reload endlessly
     again = element("meta", http_equiv="refresh", content=seconds) if refresh else None
     data = page_data(runs)
     sections = [comparison(runs)]
@@ -101,7 +101,7 @@ def page(runs, title="Fit", refresh=None, live=False):
 
 
 def page_data(runs):
-    """Returns what the charts draw, as JSON has it."""
+    """Returns the data of the charts, for JSON."""
     return {
         "runs": [
             {
@@ -125,9 +125,9 @@ def histograms_of(inspection, name):
 
 
 def as_json(data):
-    """Returns JSON that may stand in a script: no text in it ends the element.
+    """Returns JSON for a script element, escaped so that no text in it ends the element.
 
-    Its texts are as they are elsewhere on the page, since charts are found by them.
+    Its texts are otherwise as on the rest of the page, since charts are found by them.
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return text.replace("<", "\\u003c")
@@ -139,7 +139,7 @@ def asset(name):
 
 
 def facts_line(runs):
-    """Returns a sentence on what the page shows."""
+    """Returns a sentence on the contents of the page."""
     rounds = sum(len(run.history.rounds) for run in runs)
     seconds = sum(run.history.wall for run in runs)
     fits = "1 fit" if len(runs) == 1 else f"{len(runs)} fits"
@@ -147,7 +147,7 @@ def facts_line(runs):
 
 
 def comparison(runs):
-    """Returns the charts that all runs share, and a table of their last figures."""
+    """Returns the charts that all runs share, and a table of their final figures."""
     charts = [
         chart("loss", "Loss", "of training by round, and of evaluations"),
         chart("figures", "Figures of evaluations", "accuracy and others"),
@@ -170,7 +170,7 @@ def last_row(run):
 
 
 def run_sections(run, shown):
-    """Yields the sections of one run; `shown` is what its charts draw."""
+    """Yields the sections of one run; `shown` is the data of its charts."""
     yield time_section(run)
     if run.evaluation is not None:
         yield evaluation_section(run, shown)
@@ -230,7 +230,7 @@ def network_section(run):
 
 
 def layers_section(run, shown):
-    """Returns histograms of the parameters and what an Inspector has seen, or how to get it."""
+    """Returns histograms of the parameters and an Inspector's results, or how to get them."""
     inspection, curves = run.history.inspection, shown["layers"]
     histograms = ("weights", "Parameters"), ("gradients", "Gradients"), ("updates", "Updates")
     many = len(run.conf.params_layout.entries) > MOST
@@ -246,7 +246,7 @@ def layers_section(run, shown):
 
 
 def layer_charts(run, curves):
-    """Returns the charts of an Inspector's curves; none where there are none."""
+    """Returns the charts of an Inspector's curves, if there are any."""
     ratios = chart("ratios", "Updates to parameters", RATIO, run.name)
     dead = chart("dead", "Dead units", DEAD, run.name)
     return [ratios] * bool(curves) + [dead] * bool(curves.get("dead"))
@@ -272,7 +272,7 @@ def section(run, title, *children):
 
 
 def chart(kind, title, about, run=""):
-    """Returns the place of a chart, which the script draws."""
+    """Returns the placeholder of a chart, which the script draws."""
     name = f"{kind}-{run}".strip("-")
     heading = element("figcaption", element("strong", title), f", {about}")
     return element("figure", heading, class_="chart", data_kind=kind, data_run=run, id=name)

@@ -1,4 +1,4 @@
-"""A server of one page on this machine, which tells browsers when the page has changed."""
+"""A local server of one page, which notifies browsers when the page has changed."""
 
 import secrets
 import threading
@@ -7,22 +7,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from sparkdl.training.report.loopback import HOST, port_error
 
-MOST_BROWSERS = 16  # that listen for changes at once
-SILENCE = 15.0  # seconds after which a browser hears that nothing has changed
-TIMEOUT = 30.0  # seconds that a browser has to send its request, or to take an answer
+MOST_BROWSERS = 16  # most browsers that listen for changes at once
+SILENCE = 15.0  # seconds after which a browser is told that nothing has changed
+TIMEOUT = 30.0  # seconds for a browser to send its request, or to receive a response
 
 
 class PageServer:
-    """Serves the text of a page under a URL with a token that only who knows it can open.
+    """Serves a page under a URL with a secret token.
 
-    A page reads `events` below its URL (server-sent events) and hears of each change.
+    The page reads server-sent events from `events` below its URL to learn of changes.
 
     Parameters
     ----------
     render : function () -> str
-        The page; called when a browser asks, one at a time.
+        Returns the page; called when a browser asks, one call at a time.
     port : int
-        Port to listen on; 0: any free one.
+        0: any free port.
     host : str
 
     Attributes
@@ -45,19 +45,19 @@ class PageServer:
         self.thread.start()
 
     def notify(self):
-        """Tells browsers that the page has changed."""
+        """Notifies browsers that the page has changed."""
         with self.changed:
             self.version += 1
             self.changed.notify_all()
 
     def wait(self, seen):
-        """Returns the number of the page's version, once it is another than `seen`, or in time."""
+        """Waits until the page's version differs from `seen`, or SILENCE has passed; returns it."""
         with self.changed:
             self.changed.wait_for(lambda: self.closed or self.version != seen, SILENCE)
             return self.version
 
     def close(self):
-        """Ends the server; browsers keep the page that they show."""
+        """Stops the server; browsers keep showing the page."""
         with self.changed:
             self.closed = True
             self.changed.notify_all()
@@ -72,11 +72,11 @@ class _Server(ThreadingHTTPServer):
     pages: PageServer
 
     def handle_error(self, request, client_address):
-        """A browser that has gone is no error of the fit's."""
+        """Ignores browsers that have disconnected."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers a browser; without the token there is nothing."""
+    """Answers requests; without the token everything is 404."""
 
     timeout = TIMEOUT
 
@@ -121,4 +121,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format, *arguments):
-        """Requests are not written to the fit's terminal."""
+        """Keeps requests out of the fit's terminal."""

@@ -1,4 +1,4 @@
-"""Tables of what the processes of a fit did, sent to each other, and took of memory."""
+"""Tables of the work, traffic and memory of a fit's processes."""
 
 import json
 
@@ -8,11 +8,11 @@ from sparkdl.training.report.tables import shaded
 
 PROCESSES = "process", "examples", "reading", "compute", "averaging", "sent", "peak memory"
 NOT_SENT = "nothing: workers share a machine's memory, or Spark takes sums to the driver"
-MOST_SHOWN = 16  # workers of which each link has a cell
+MOST_SHOWN = 16  # most workers for which each link has a cell
 
 
 def worker_table(history):
-    """Returns what each process did, sent, and took of memory."""
+    """Returns a table of each process's work, bytes sent, and peak memory."""
     rows = [
         [f"worker {rank}", *one[:4], size(one.sent), size(one.memory) if one.memory else ""]
         for rank, one in enumerate(history.by_worker())
@@ -25,7 +25,7 @@ def worker_table(history):
 
 
 def exchange_table(run):
-    """Returns what there was to exchange, and how it was encoded; None where nobody knows."""
+    """Returns a table of the exchanged data and its encoding, or None if unknown."""
     history = run.history
     if history.master is None:
         return None
@@ -47,9 +47,9 @@ def exchange_table(run):
 
 
 def link_table(history):
-    """Returns the bytes that went from each worker to each; of many workers the busiest links.
+    """Returns a table of the bytes between each pair of workers, or of the busiest links if many.
 
-    None where nothing was sent.
+    None if nothing was sent.
     """
     sent = history.sent_between
     most = max((count for row in sent for count in row), default=0)

@@ -1,4 +1,4 @@
-"""A listener that Prometheus reads the figures of a fit from."""
+"""A listener that exports the figures of a fit to Prometheus."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ class PrometheusEndpoint(MeterListener):
 
 
 def load_package() -> Any:
-    """Returns prometheus_client; UnsupportedError, which says how to get it, without."""
+    """Returns prometheus_client; raises UnsupportedError, with the cure, if it is missing."""
     cure = "pip install 'sparkdl-hadoop[prometheus]'"
     with needs_package("PrometheusEndpoint", "prometheus_client", cure):
         import prometheus_client

@@ -1,4 +1,4 @@
-"""An evaluation in numbers for pictures: ROC curves, calibration."""
+"""Data for charts of an evaluation: ROC curves, calibration."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from sparkdl.training.evaluation.scores import center_of
 from sparkdl.training.report.curves import short
 from sparkdl.training.report.recorded_evaluation import RecordedEvaluation
 
-MOST_CLASSES = 10  # ROC curves that a page shows
-MOST_POINTS = 200  # of one curve
-BARS = 10  # of the calibration
+MOST_CLASSES = 10  # most ROC curves on a page
+MOST_POINTS = 200  # most points of a curve
+BARS = 10  # number of bars in the calibration
 
 
 def roc_curves(evaluation):
@@ -31,7 +31,7 @@ def roc_curves(evaluation):
 
 
 def thin(x, y):
-    """Returns at most so many points of a curve, evenly along its length."""
+    """Returns at most MOST_POINTS points of a curve, evenly spaced along its length."""
     if len(x) <= MOST_POINTS:
         return x, y
     along = x + y  # both rise from 0 to 1
@@ -40,7 +40,7 @@ def thin(x, y):
 
 
 def calibration(evaluation):
-    """Returns (mean score, share of positives, count) of bars of scores, over all classes.
+    """Returns (mean score, share of positives, count) for each bar of scores, over all classes.
 
     References
     ----------
@@ -63,7 +63,7 @@ def calibration(evaluation):
 
 
 def score_counts(scores):
-    """Returns scores of all columns, and how many positives and negatives had each."""
+    """Returns the scores of all columns, with the numbers of positives and negatives of each."""
     columns, bins = scores.positive.shape
     if scores.exact:
         parts = [scores.distinct.of(column) for column in range(columns)]

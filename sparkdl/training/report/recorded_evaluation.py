@@ -1,4 +1,4 @@
-"""An evaluation that a log holds: what pages show of it, without its counts."""
+"""An evaluation read from a log: what pages show of it, without its counts."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from sparkdl.training.reporting.inspection import WrongExample
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedEvaluation:
-    """Figures of an Evaluation; of the last one of a fit also its curves, matrix and text.
+    """Figures of an Evaluation; for the last one of a fit also its curves, matrix and text.
 
     Parameters
     ----------
@@ -19,11 +19,11 @@ class RecordedEvaluation:
     numbers : {str: float}
         Its figures by name.
     labels : tuple of str
-        Names of the classes; empty where there is no confusion matrix.
+        Names of the classes; empty if there is no confusion matrix.
     matrix : list of list of int
-        Examples of each true (row) and predicted class; empty where these are in `counted`.
+        Examples of each true (row) and predicted class; empty if `counted` is used instead.
     counted : list of three lists of int
-        Of many classes the true and predicted classes that occur together, and how often.
+        For many classes: true classes, predicted classes, and the counts of these pairs.
     roc : list of {"name", "x", "y"}
     calibration : list of (mean score, share of positives, examples)
     wrong : list of WrongExample

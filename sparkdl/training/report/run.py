@@ -1,4 +1,4 @@
-"""A fit that a page shows."""
+"""A fit to be shown on a page."""
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from sparkdl.training.reporting.history import History
     from sparkdl.training.saving.state import TrainState
 
-QUIET = timedelta(minutes=2)  # since the last line of a log, from which on a page tells of it
+QUIET = timedelta(minutes=2)  # silence of a log from which on a page mentions it
 
 
 class Run(NamedTuple):
-    """A fit with its name on the page, and the network and state of training, if they are known.
+    """A fit with its name on the page, and its network and state of training, if known.
 
-    Of a fit that a log tells of, `histograms`, `environment` and `last` are what the log holds of
-    its parameters, where it ran, and its last evaluation. `ended` says whether it is over, and
-    `last_line` when the log was last written to.
+    For a fit read from a log, `histograms`, `environment` and `last` are the logged parameters,
+    environment and last evaluation. `ended` says whether it is over, and `last_line` when the log
+    was last written to.
     """
 
     name: str
@@ -39,10 +39,10 @@ class Run(NamedTuple):
 
     @property
     def ending(self):
-        """What has ended the fit, in words.
+        """Describes what has ended the fit.
 
-        Of a log without an end: for how long nothing was written, if it is more than a moment. A
-        fit that was killed leaves such a log, and so does one whose round takes as long.
+        For a log without an end, this is the time since its last line, if longer than QUIET: the
+        fit was killed, or a round takes that long.
         """
         if self.ended or self.history.end_reason:
             return self.history.end_reason or "its epochs"

@@ -1,4 +1,4 @@
-"""A fit read from the folder that a RunLog writes."""
+"""Reader of the folder that a RunLog writes."""
 
 import json
 import re
@@ -35,23 +35,23 @@ from sparkdl.training.reporting.reports import (
 )
 
 NAN = float("nan")
-LONGEST = 1e12  # seconds of anything: more is no fit, and sums lose the others
+LONGEST = 1e12  # seconds: longer times are invalid, and would swallow others in sums
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
-IMAGE = re.compile("(data:image/png;base64,[A-Za-z0-9+/]+={0,2})?")  # all else a page would load
-OFTEN_SAME = "rounds_in_epoch", "sent", "rate_factor"  # of a round, told where they are others
+IMAGE = re.compile("(data:image/png;base64,[A-Za-z0-9+/]+={0,2})?")  # a page would load others
+OFTEN_SAME = "rounds_in_epoch", "sent", "rate_factor"  # of a round, logged when they change
 
 
 def read_run(folder, name=None):
-    """Returns the Run of a folder, also while its fit goes on; its name is the folder's.
+    """Returns the Run of a folder, even while its fit runs; its name defaults to the folder's.
 
     Raises
     ------
     DataError
-        There is no log, or a line in it is none of ours; the path and line are named.
+        If there is no log, or a line is invalid; names the path and line.
     """
     path = Path(files.local_path(folder), LOG)
     reader = RunReader()
-    *lines, _ = read_whole(path).decode("utf-8", "replace").split("\n")  # what is being written
+    *lines, _ = read_whole(path).decode("utf-8", "replace").split("\n")  # drops an unfinished line
     for number, line in enumerate(lines, 1):
         try:
             reader.read(json.loads(line, parse_int=integer))
@@ -65,7 +65,7 @@ def read_run(folder, name=None):
 
 
 class RunReader:
-    """Takes the events of a log one by one and holds the fit that they tell of."""
+    """Reads the events of a log one by one, and reconstructs the fit."""
 
     def __init__(self):
         self.earlier, self.history, self.conf = History(), History(), None
@@ -73,7 +73,7 @@ class RunReader:
         self.known, self.ended = {}, False
 
     def run(self, name):
-        """Returns the Run until now, of all parts of the fit; nothing is read after that."""
+        """Returns the Run of all parts of the fit so far; nothing may be read after that."""
         self.earlier.extend(self.history)
         told = ("end_reason", "aggregation", "data_were_kept")
         told += ("driver_memory", "other_memory", "sent_between")
@@ -96,7 +96,7 @@ class RunReader:
         self._read_network(about["network"])
 
     def _go_back(self, epoch, round):
-        """Forgets what a fit that goes on from this round does again."""
+        """Drops what a fit that resumes from this round will repeat."""
         earlier = self.earlier
         kept = [one for one in earlier.rounds if (one.epoch, one.round) < (epoch, round)]
         lost = earlier.rounds[len(kept) :]
@@ -106,12 +106,12 @@ class RunReader:
             self._forget_validations(lost[0].iteration)
 
     def _forget_validations(self, iteration):
-        """Forgets evaluations by updates of earlier fits, from this number of updates on."""
+        """Drops evaluations by updates of earlier fits, from this update on."""
         known = self.earlier.validations
         self.earlier.validations = [one for one in known if one.iteration < iteration]
 
     def _read_network(self, network):
-        """Takes the network; one with classes that this process lacks is left out, and said so."""
+        """Reads the network; one with unknown classes is left out, and a note added."""
         try:
             self.conf = network and conf_from_dict(network)
         except ConfigError as error:
@@ -148,7 +148,7 @@ class RunReader:
         )
         self.history.rounds.append(report)
         self.history.round_ends.append(second)
-        for part, taken in report.seconds.items():  # until its epoch tells the phases
+        for part, taken in report.seconds.items():  # until the phases of its epoch are read
             self.history.phases[part] = self.history.phases.get(part, 0.0) + taken
 
     def _read_epoch(self, epoch, **figures):
@@ -179,7 +179,7 @@ class RunReader:
         self.history.phases = seconds
 
     def _read_inspection(self, costs=(), wrong=(), **fields):
-        """Takes what is new of an Inspection; its layers have lines of their own."""
+        """Reads the new fields of an Inspection; its layers have lines of their own."""
         more = {"costs": [LayerCost(*cost) for cost in costs]} if costs else {}
         more |= {"wrong": wrong_of(wrong)} if wrong else {}
         known = self.history.inspection or Inspection()
@@ -204,7 +204,7 @@ class RunReader:
         reason,
         aggregation,
         data_were_kept,
-        driver_memory=0,  # this one and what follows: logs of older versions lack them
+        driver_memory=0,  # older logs lack this and the following ones
         other_memory=(),
         sent_between=(),
     ):
@@ -217,7 +217,7 @@ class RunReader:
 
 
 def integer(digits):
-    """Returns the integer of a line, if it is one of 64 bits."""
+    """Returns an integer of a line; raises ValueError beyond 64 bits."""
     if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
         raise ValueError(f"{len(digits)} digits")
     return int(digits)
@@ -240,7 +240,7 @@ def need_seconds(*values):
 
 
 def need_figures(by_worker, known, more):
-    """Refuses figures of workers, or of a round besides, that are no numbers."""
+    """Raises an error for figures of workers or of a round that are no numbers."""
     need_seconds(*(second for one in by_worker for second in one[1:4]))
     need_numbers(*(figure for one in by_worker for figure in one))
     others = (more.get(name, 0) for name in (*AT_TIMES, "examples", "size"))
@@ -260,7 +260,7 @@ def wrong_of(rows):
 
 
 def evaluation_of(score=NAN, figures=None, wrong=(), **more):
-    """Returns the RecordedEvaluation of a line, None where it has no figures."""
+    """Returns the RecordedEvaluation of a line, None if it has no figures."""
     if figures is None:
         return None
     known = {"numbers": figures, "wrong": wrong_of(wrong)}

@@ -1,17 +1,17 @@
-"""Events of a fit as lines of JSON: one object a line, whose "event" says which it is.
+"""Events of a fit as JSON lines: one object per line, whose "event" names its kind.
 
-| event | what else the line has |
+| event | other contents of the line |
 |---|---|
 | start | format, time, first epoch and round, epochs, rounds_in_epoch, network, environment |
-| workers | devices, and the memory of each worker in MB (two digits), where they are others |
+| workers | devices, and each worker's memory in MB (two digits), when they change |
 | round | epoch, round, iteration, loss, second, seconds by part, workers; others if not 0 |
-|  | rounds_in_epoch, rate_factor, and bytes that each worker sent, where they are others |
+|  | rounds_in_epoch, rate_factor, and bytes sent by each worker, when they change |
 | epoch, validation | iteration or epoch, and the figures of the evaluation |
 | restart | the fields of a Restart, and its second |
 | phases | seconds of the fit by phase |
 | weights | histograms of parameters |
 | layers | the fields of a LayerReport |
-| inspection | fields of an Inspection that are new: costs at first, the others at the end |
+| inspection | new fields of an Inspection: costs at first, the others at the end |
 | evaluation | the last one with its matrix, its curves and its most wrong examples |
 | end | reason, aggregation, whether data were kept, memory of the driver and of JVMs |
 |  | bytes by link, of up to 64 workers |
@@ -32,13 +32,13 @@ from sparkdl.training.reporting.reports import PARTS
 FORMAT = 1
 MB = 1_000_000
 LOSS_DIGITS, SECOND_DIGITS = 9, 4  # significant digits; decimals
-MOST_ROWS = 100  # of a confusion matrix that is told with its zeros
-MOST_RANKS = 64  # workers of which each link is told
+MOST_ROWS = 100  # of a confusion matrix written in full
+MOST_RANKS = 64  # most workers for which each link is written
 AT_TIMES = "bytes_sent", "dropped", "skipped"  # fields of a RoundReport that are often 0
 
 
 def text_of_line(event, **content):
-    """Returns a line, without its end."""
+    """Returns a line, without its newline."""
     return json.dumps({"event": event} | content, separators=(",", ":"), allow_nan=False)
 
 
@@ -52,9 +52,9 @@ def start_line(plan):
 
 
 def workers_line(report, known):
-    """Returns the line of what a round's workers are, or None where a reader knows it.
+    """Returns the line of a round's workers, or None if a reader knows it already.
 
-    `known` is brought up to date.
+    Updates `known`.
     """
     memory = [int(float(f"{one.memory / MB:.2g}")) for one in report.by_worker]
     new = news({"devices": report.devices, "memory": memory}, known)
@@ -62,7 +62,9 @@ def workers_line(report, known):
 
 
 def news(values, known):
-    """Returns the values that are not what is known, or at first nothing; they are known then."""
+    """Returns the values that differ from the known ones, or at first from nothing; updates
+    `known`.
+    """
     new = {
         name: value
         for name, value in values.items()
@@ -77,7 +79,7 @@ def has_any(value):
 
 
 def round_line(report, second, known):
-    """Returns the line of a RoundReport, without what is known; that is brought up to date."""
+    """Returns the line of a RoundReport without known values; updates `known`."""
     place = {"epoch": report.epoch, "round": report.round, "iteration": report.iteration}
     workers = [[one.examples, *seconds_of(one[1:4])] for one in report.by_worker]
     more = {name: value for name in AT_TIMES if (value := getattr(report, name))}
@@ -122,20 +124,20 @@ def layers_line(report):
 
 
 def costs_line(inspection):
-    """Returns the line of what an Inspection knows at first."""
+    """Returns the first line of an Inspection."""
     costs = [[*cost] for cost in inspection.costs]
     sizes = {"examples": inspection.examples, "batch_size": inspection.batch_size}
     return text_of_line("inspection", **sizes, costs=costs)
 
 
 def inspection_line(inspection):
-    """Returns the line of what an Inspection knows at the end."""
+    """Returns the last line of an Inspection."""
     histograms = {"gradients": inspection.gradients, "updates": inspection.updates}
     return text_of_line("inspection", **histograms, wrong=wrong_rows(inspection))
 
 
 def evaluation_line(evaluation):
-    """Returns the line of the last Evaluation, with all that pages show of it."""
+    """Returns the line of the last Evaluation, with everything that pages show of it."""
     matrix = confusion_of(evaluation) if hasattr(evaluation, "classes") else {}
     curves = {"roc": roc_curves(evaluation), "calibration": calibration(evaluation)}
     more = {"wrong": wrong_rows(evaluation), "text": str(evaluation)}
@@ -143,7 +145,9 @@ def evaluation_line(evaluation):
 
 
 def confusion_of(evaluation):
-    """Returns the labels and the matrix of an Evaluation; of many classes what is not 0 of it."""
+    """Returns an Evaluation's labels and matrix, or only its nonzero counts if there are many
+    classes.
+    """
     known = {"labels": evaluation.labels}
     if evaluation.classes <= MOST_ROWS:
         return known | {"matrix": evaluation.confusion.tolist()}
@@ -151,7 +155,7 @@ def confusion_of(evaluation):
 
 
 def wrong_rows(seen):
-    """Returns the WrongExamples of an Inspection or Evaluation as JSON has them."""
+    """Returns the WrongExamples of an Inspection or Evaluation, for JSON."""
     return [finite_numbers(asdict(example)) for example in getattr(seen, "wrong", ())]
 
 
@@ -164,7 +168,7 @@ def end_line(history):
 
 
 def figures_of(evaluation):
-    """Returns the score and the figures of an Evaluation; nothing for None."""
+    """Returns the score and the figures of an Evaluation; {} for None."""
     if evaluation is None:
         return {}
     known = numbers(evaluation)
@@ -181,7 +185,7 @@ def seconds_of(values):
 
 
 def finite_numbers(value):
-    """Returns dicts and lists with None in place of each number that is not finite."""
+    """Returns dicts and lists in which numbers that are not finite are None."""
     if isinstance(value, dict):
         return {name: finite_numbers(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

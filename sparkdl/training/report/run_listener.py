@@ -1,4 +1,4 @@
-"""A listener that knows the fit until now."""
+"""Base of listeners that keep the fit so far."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from sparkdl.training.reporting.listeners import Listener
 
 
 class RunListener(Listener):
-    """Keeps the Run of a fit as it goes on, `_run`, for those who show it or write it down."""
+    """Keeps the Run of a fit so far as `_run`, for subclasses that show or write it."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -30,6 +30,6 @@ class RunListener(Listener):
         self._run = self._run._replace(history=history, ended=True)
 
     def _keep(self, state):
-        """Keeps the last state that is known: workers that stay send it now and then."""
+        """Keeps the last known state; resident workers send theirs only from time to time."""
         if state is not None:
             self._run = self._run._replace(state=state)

@@ -1,4 +1,4 @@
-"""A listener that writes what happens in a fit as lines of JSON."""
+"""A listener that writes the events of a fit as JSON lines."""
 
 from os import PathLike
 from pathlib import Path
@@ -38,8 +38,8 @@ class RunLog(RunListener):
     def __init__(self, folder: str | PathLike[str]) -> None:
         super().__init__("")
         self.path = Path(files.local_path(folder), LOG)
-        self._known: dict[str, Any] = {}  # of the last round that is written down
-        self._seen: Any = None  # the last LayerReport that is written down
+        self._known: dict[str, Any] = {}  # values of the last round written
+        self._seen: Any = None  # the last LayerReport written
 
     def on_fit_start(self, plan: Any) -> None:
         super().on_fit_start(plan)
@@ -85,7 +85,7 @@ class RunLog(RunListener):
         self._write(run_lines.end_line(history))
 
     def _write_layers(self):
-        """Writes the LayerReports that have come since the last."""
+        """Writes the LayerReports added since the last call."""
         inspection, seen = self._run.history.inspection, self._seen
         if inspection is None or not inspection.layers or inspection.layers[-1] is seen:
             return
@@ -95,7 +95,7 @@ class RunLog(RunListener):
         self._seen = inspection.layers[-1]
 
     def _write(self, line, mode="a"):
-        """Writes a whole line at once, so that a reader meets at most the last one unfinished."""
+        """Writes a complete line at once, so that at most the last is unfinished for a reader."""
         try:
             if mode == "w" or not self.path.exists():
                 self.path.parent.mkdir(parents=True, exist_ok=True)

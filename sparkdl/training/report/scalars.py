@@ -1,4 +1,4 @@
-"""The numbers of a fit under the names that TensorBoard and MLflow show them by."""
+"""Numbers of a fit under the names used in TensorBoard and MLflow."""
 
 from sparkdl.training.report.curves import numbers
 
@@ -9,7 +9,7 @@ def round_scalars(plan, report):
 
 
 def training_scalars(plan, report):
-    """Returns those of a round that say how the training goes."""
+    """Returns {tag: number} of a round's training figures."""
     return {
         "training/loss": report.loss,
         "training/learning_rate": learning_rate(plan, report),
@@ -18,13 +18,13 @@ def training_scalars(plan, report):
 
 
 def epoch_scalars(seconds, bytes_sent):
-    """Returns the tags of seconds by part, and of bytes: of a round, or an epoch's sums."""
+    """Returns {tag: number} of seconds by part and bytes sent, of a round or a whole epoch."""
     sums = {f"seconds/{part}": number for part, number in seconds.items()}
     return {"exchange/bytes_sent": bytes_sent} | sums
 
 
 def learning_rate(plan, report):
-    """Returns the rate of the last update of a round, lowered as listeners have lowered it."""
+    """Returns the learning rate of a round's last update, as lowered by listeners."""
     rate = plan.conf.optimizer.rate_at(report.iteration - 1, report.epoch)
     return rate * report.rate_factor
 

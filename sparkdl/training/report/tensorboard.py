@@ -1,4 +1,4 @@
-"""A listener that writes a fit as TensorBoard's events."""
+"""A listener that writes a fit as TensorBoard events."""
 
 from math import inf
 from os import PathLike
@@ -22,7 +22,7 @@ from sparkdl.training.report.tensorboard_events import (
 )
 from sparkdl.training.reporting.listeners import Listener
 
-BINS, HISTOGRAM = 40, 750  # of a histogram, and bytes that it takes at most with a usual name
+BINS, HISTOGRAM = 40, 750  # bins of a histogram, and its maximum bytes with a usual name
 
 
 class TensorBoard(Listener):
@@ -104,7 +104,7 @@ class TensorBoard(Listener):
         self._file.add(restart_at(), last + 1)
 
     def on_fit_end(self, history: Any) -> None:
-        if self._file is not None:  # else another listener has refused the fit
+        if self._file is not None:  # otherwise another listener has refused the fit
             self._write_layers()
             self._write_wrong_examples(history)
             summary = self._package.summary.hparams(hyperparameters(self._plan), self._tags)
@@ -121,13 +121,13 @@ class TensorBoard(Listener):
             self._write(scalars_of_layers(report), report.iteration)
 
     def _write_wrong_examples(self, history):
-        """Writes the images that the network is most wrong about, if there are some."""
+        """Writes the images that the network is most wrong about, if any."""
         summary = images_of(getattr(Run("", history).evaluation, "wrong", ()))
         if summary.value:
             self._add(summary, history.rounds[-1].iteration if history.rounds else 0)
 
     def _write(self, scalars, update):
-        """Writes scalars; returns the bytes that they take."""
+        """Writes scalars; returns the bytes written."""
         self._tags |= scalars
         return self._add(summary_of(scalars), update)
 
@@ -140,7 +140,7 @@ class TensorBoard(Listener):
             self._room -= self._write(scalars, update)
 
     def _write_parameters(self, state, epoch):
-        """Writes histograms of parameters, if it is the first epoch or the last, or in the room."""
+        """Writes histograms of parameters after the first and last epoch, or if there is room."""
         histogram, views = self._package.summary.histogram, self._plan.conf.params_layout.views
         is_end = epoch in (self._plan.epoch, self._plan.epochs - 1)
         if not is_end and self._room < HISTOGRAM * len(self._plan.conf.params_layout.entries):
@@ -153,7 +153,7 @@ class TensorBoard(Listener):
 
 
 def load_package():
-    """Returns tensorboardX; UnsupportedError, which says how to get it, where there is none."""
+    """Returns tensorboardX; raises UnsupportedError, with the cure, if it is missing."""
     with needs_package("TensorBoard", "tensorboardX", "pip install 'sparkdl-hadoop[tensorboard]'"):
         import tensorboardX
     return tensorboardX

@@ -1,6 +1,6 @@
-"""TensorBoard's events: scalars, images, a graph, the mark of a restart, and their file.
+"""TensorBoard events: scalars, images, a graph, the mark of a restart, and their file.
 
-tensorboardX is imported by whoever calls these, so that a fit without it needs none of them.
+These functions import tensorboardX when called, so that a fit without TensorBoard does not need it.
 """
 
 import base64
@@ -8,15 +8,15 @@ import os
 import struct
 import time
 
-FLUSH = 5.0  # seconds between two times that what was written is given to readers
-FRAME = 34  # bytes of an event beside its summary, at most, with steps below 250 million
+FLUSH = 5.0  # seconds between two flushes for readers
+FRAME = 34  # maximum bytes of an event besides its summary, with steps below 250 million
 
 
 class EventFile:
-    """A new file of events in a folder, written at once.
+    """A new file of events in a folder, written synchronously.
 
-    tensorboardX's own writer sends each event through a pipe to a thread of this process: a round
-    took 0.5 ms for that.
+    tensorboardX's own writer sends each event through a pipe to a thread of this process, which
+    took 0.5 ms per round.
     """
 
     def __init__(self, folder):
@@ -27,7 +27,7 @@ class EventFile:
         self._file, self._flushed = EventsWriter(os.path.join(folder, "events")), 0.0
 
     def add(self, event, step=0):
-        """Writes an event that now has happened."""
+        """Writes an event, with the current time."""
         event.wall_time, event.step = time.time(), int(step)
         self._file.write_event(event)
         if event.wall_time > self._flushed + FLUSH:
@@ -44,7 +44,7 @@ class EventFile:
 
 
 def graph_of(conf):
-    """Returns the event of a graph: a node for each input and each layer of a network."""
+    """Returns the event of a graph with a node for each input and layer of a network."""
     from tensorboardX.proto.event_pb2 import Event
     from tensorboardX.proto.graph_pb2 import GraphDef
     from tensorboardX.proto.versions_pb2 import VersionDef
@@ -59,7 +59,7 @@ def graph_of(conf):
 
 
 def node(name, kind, sources, shape):
-    """Returns a NodeDef with the shape of what it gives for a minibatch."""
+    """Returns a NodeDef with the shape of its output for a minibatch."""
     from tensorboardX.proto.attr_value_pb2 import AttrValue
     from tensorboardX.proto.node_def_pb2 import NodeDef
     from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
@@ -79,7 +79,7 @@ def summary_of(scalars):
 
 
 def images_of(examples):
-    """Returns the WrongExamples that have a picture as one summary, the most wrong first."""
+    """Returns a summary of the WrongExamples that have a picture, the most wrong first."""
     from tensorboardX.proto.summary_pb2 import Summary, SummaryMetadata
 
     values = []
@@ -93,9 +93,11 @@ def images_of(examples):
 
 
 def image_of(uri):
-    """Returns the fields of a Summary.Image of the data URI of a PNG file of 8 bits a channel."""
+    """Returns the fields of a Summary.Image from the data URI of a PNG file with 8 bits per
+    channel.
+    """
     content = base64.b64decode(uri.partition(",")[2])
-    width, height, _, color = struct.unpack_from(">IIBB", content, 16)  # of the chunk IHDR
+    width, height, _, color = struct.unpack_from(">IIBB", content, 16)  # the IHDR chunk
     channels = {0: 1, 2: 3}[color]
     return {
         "width": width,
@@ -106,19 +108,19 @@ def image_of(uri):
 
 
 def bytes_of(summary):
-    """Returns what a summary takes in the file: with its time, step, length and checksums."""
+    """Returns the bytes of a summary in the file, with its time, step, length and checksums."""
     return summary.ByteSize() + FRAME
 
 
 def scalars_of_layers(report):
-    """Returns {tag: number} of a LayerReport; an array whose ratio is not known has none."""
+    """Returns {tag: number} of a LayerReport, without unknown ratios."""
     ratios = {f"update_ratio/{name}": one.ratio for name, one in report.arrays.items()}
     dead = {f"dead_units/{name}": some / units for name, (some, units) in report.dead.items()}
     return {name: ratio for name, ratio in ratios.items() if ratio is not None} | dead
 
 
 def restart_at():
-    """Returns the event after which earlier ones of its step and later steps do not count."""
+    """Returns the event that makes TensorBoard ignore earlier events from its step on."""
     from tensorboardX.proto.event_pb2 import Event, SessionLog
 
     return Event(session_log=SessionLog(status=SessionLog.START))

@@ -1,7 +1,7 @@
-"""The timeline of a fit: what the driver and each worker did at which second, and why it waited.
+"""Timeline of a fit: the activities of the driver and each worker, and the reasons for waiting.
 
-The driver knows when a round ended and how long each worker read, computed and exchanged in it, not
-in which order: within a round the parts are drawn one behind the other.
+The driver knows when a round ended and how long each worker read, computed and exchanged in it, but
+not in which order: within a round the parts are drawn consecutively.
 """
 
 from itertools import pairwise
@@ -10,18 +10,18 @@ from sparkdl.training.report.curves import short
 from sparkdl.training.report.waits import reason_between, reason_to_wait
 from sparkdl.training.reporting.reports import PARTS
 
-BEFORE = ("starting", "python", "reading", "balance", "launching")  # phases before a first round
+BEFORE = ("starting", "python", "reading", "balance", "launching")  # phases before the first round
 BETWEEN = "evaluation, checkpoints, listeners"
 WAITING = "waiting"
-MOST = 240  # stretches of rounds that a lane shows; longer fits show several rounds as one
+MOST = 240  # most spans of rounds in a lane; longer fits show several rounds as one
 
 
 def timeline(history):
-    """Returns {"lanes": [{"name", "spans": [[start, end, kind, reason or not]]}], "restarts",
+    """Returns {"lanes": [{"name", "spans": [[start, end, kind, optional reason]]}], "restarts",
     "reasons": [text]}.
 
-    Seconds count from the call of fit. A reason is the place of its text; `restarts` are
-    [[second, text]].
+    Seconds count from the call of fit. A reason is an index into "reasons"; "restarts" is [[second,
+    text]].
     """
     ends, reasons = round_ends(history), Reasons()
     lanes = [{"name": "driver", "spans": driver_spans(history, ends, reasons)}]
@@ -34,7 +34,7 @@ def timeline(history):
 
 
 class Reasons:
-    """Texts by their places, each once."""
+    """Texts with their indices, without duplicates."""
 
     def __init__(self):
         self.places = {}
@@ -44,7 +44,7 @@ class Reasons:
 
 
 def round_ends(history):
-    """Returns [(start, end)] of each round; no round begins before the last one has ended."""
+    """Returns [(start, end)] of each round; no round begins before the previous one has ended."""
     spans, last = [], 0.0
     for report, end in zip(history.rounds, history.round_ends, strict=True):
         start = max(last, end - report.duration)
@@ -54,7 +54,7 @@ def round_ends(history):
 
 
 def driver_spans(history, rounds, reasons):
-    """Returns the spans of what was before, between and after the rounds."""
+    """Returns the spans of the driver's activities before, between and after the rounds."""
     first = rounds[0][0] if rounds else history.wall
     seconds = {phase: history.phases.get(phase, 0.0) for phase in BEFORE}
     in_rounds = sum(report.seconds["reading"] for report in history.rounds)
@@ -64,14 +64,14 @@ def driver_spans(history, rounds, reasons):
     if rounds:
         gaps.append((rounds[-1][1], history.wall))
     for number, (end, start) in enumerate(gaps):
-        if start - end > history.wall / 1000:  # less than that cannot be seen
+        if start - end > history.wall / 1000:  # shorter gaps would be invisible
             text = reason_between(history, number, end, start)
             spans.append([end, start, BETWEEN, reasons.place(text)])
     return [[*short(span[:2]), *span[2:]] for span in spans]
 
 
 def worker_spans(history, rounds, rank, reasons):
-    """Returns the spans of one worker, of several rounds together where there are many."""
+    """Returns the spans of one worker, merging several rounds if there are many."""
     spans = []
     step = -(-len(rounds) // MOST) if rounds else 1
     for place in range(0, len(rounds), step):
@@ -90,7 +90,7 @@ def worker_spans(history, rounds, rank, reasons):
 
 
 def scaled(start, end, seconds):
-    """Returns [start, end, kind] of parts one behind the other, which fill a stretch of time."""
+    """Returns consecutive [start, end, kind] spans, scaled to fill `start` to `end`."""
     total, spans = sum(seconds.values()), []
     for kind, share in seconds.items():
         if share > 0:

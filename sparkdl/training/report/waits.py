@@ -1,7 +1,7 @@
-"""Who waited for whom in a fit, and why the driver trained nothing for a while, in words.
+"""Descriptions of who waited for whom in a fit, and why no round ran for a while.
 
-In a round the slowest worker is the one that read and computed longest. All others wait for it, in
-their exchange where workers stay, and idle where the driver averages.
+The slowest worker of a round is the one that read and computed longest. All others wait for it: in
+their exchange if workers are resident, and idle if the driver averages.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ ENDING = "the fit ends: checkpoints, listeners, workers"
 
 
 def slowest_of(report):
-    """Returns (rank of the slowest worker of a round, what took it most); None with no worker."""
+    """Returns (rank of a round's slowest worker, its longest activity); None without workers."""
     if not report.by_worker:
         return None
     figures = report.by_worker
@@ -20,7 +20,7 @@ def slowest_of(report):
 
 
 def waited_for(report):
-    """Returns the seconds that the others of a round waited for the slowest, all together."""
+    """Returns the total seconds that the others of a round waited for the slowest."""
     busy = [one.busy for one in report.by_worker]
     return sum(max(busy) - seconds for seconds in busy)
 
@@ -35,7 +35,7 @@ def reason_to_wait(reports, rank):
 
 
 def reason_between(history, number, end, start):
-    """Returns why no round ran from second `end` of a round, the `number`-th, to `start`."""
+    """Returns why no round ran from `end`, the end of round `number`, to `start`."""
     restarts = zip(history.restart_times, history.restarts, strict=True)
     lost = [str(restart) for second, restart in restarts if end <= second <= start]
     if lost:
@@ -53,9 +53,9 @@ def reason_between(history, number, end, start):
 
 
 def waits(history):
-    """Returns [rank, rounds in which it was the slowest, seconds waited for it, doing what].
+    """Returns [rank, rounds in which it was the slowest, seconds waited for it, its activity].
 
-    One for each worker of a fit of several; none of a fit of one.
+    One row per worker; none if there is only one worker.
     """
     if history.workers < 2:
         return []
@@ -77,7 +77,7 @@ def most(doing, rank):
 
 
 def sentence(history):
-    """Returns a sentence on the worker for which the others waited most; empty if for none."""
+    """Returns a sentence on the worker that others waited for longest, or ""."""
     rows = [row for row in waits(history) if row[2] > 0]
     if not rows:
         return ""

@@ -1,15 +1,15 @@
-"""The parameters of a network, array by array."""
+"""Histograms of a network's parameters, array by array."""
 
 import numpy as np
 
 from sparkdl.training.report.curves import short
 
 BINS = 40
-MOST = 60  # arrays that a page draws
+MOST = 60  # most arrays on a page
 
 
 def weights_of(run):
-    """Returns the parameter_histograms of a Run; none where nothing is known of its parameters."""
+    """Returns the parameter_histograms of a Run, [] if its parameters are unknown."""
     if run.state is None or run.conf is None:
         return run.histograms
     return parameter_histograms(run.conf, run.state)
@@ -18,7 +18,7 @@ def weights_of(run):
 def parameter_histograms(conf, state):
     """Returns [{"name", "shape", "mean", "std", "edges", "counts", "bad"}] of the first arrays.
 
-    `bad` counts numbers that are not finite, which no bin has.
+    `bad` counts numbers that are not finite, which are in no bin.
     """
     views = conf.params_layout.views(state.params)
     return [histogram(name, np.asarray(array)) for name, array in list(views.items())[:MOST]]

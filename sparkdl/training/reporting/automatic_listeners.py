@@ -1,4 +1,4 @@
-"""Listeners that each fit of this process has, beside those that it is given."""
+"""Listeners added to every fit of this process."""
 
 from collections.abc import Callable
 
@@ -8,15 +8,15 @@ _makers: dict[str, Callable[[], Listener]] = {}
 
 
 def add_automatic_listener(name: str, make: Callable[[], Listener]) -> None:
-    """Has each fit that begins from now on call `make` for a listener more; one for each name."""
+    """Adds a listener made by `make` to each fit that begins from now on; one per name."""
     _makers[name] = make
 
 
 def remove_automatic_listener(name: str) -> None:
-    """Ends what `add_automatic_listener` has begun; nothing where it has not."""
+    """Reverts `add_automatic_listener`; does nothing for an unknown name."""
     _makers.pop(name, None)
 
 
 def automatic_listeners() -> list[Listener]:
-    """Returns new listeners for a fit. They come last: those before may still refuse it."""
+    """Returns new listeners for a fit. They come last, as those before may still refuse it."""
     return [make() for make in _makers.values()]

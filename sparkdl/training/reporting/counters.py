@@ -1,4 +1,4 @@
-"""What listeners count, have heard of, and end a fit with, noted for a fit that is resumed."""
+"""Counters of listeners, recorded in checkpoints for resumed fits."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,17 +8,17 @@ import numpy as np
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reports import FitPlan
 
-# Keys in what a checkpoint holds besides the state: counters, the TrainState to end with, and up
-# to which epoch and update listeners have heard of ends of epochs and of evaluations; update -1:
-# not even of an evaluation before the first.
+# Keys in a checkpoint's extra: counters, the TrainState to end with, and the epoch and update up
+# to which listeners have been told of epoch ends and of evaluations; update -1: not even of an
+# evaluation before the first update.
 COUNTERS, ENDING, HEARD = "listeners", "ending", "heard"
 
 
 class CounterKeeper(Listener):
-    """Notes what listeners count, and gives it back to those of a fit that goes on.
+    """Records listeners' counters, and restores them in a resumed fit.
 
-    It is told after them, and notes in the fit's `extra`, which checkpoints hold and
-    `resume=True` finds.
+    It is notified after those listeners, and records in the fit's `extra`, which checkpoints hold
+    and `resume=True` finds.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ class CounterKeeper(Listener):
 
 
 def note_of(listener):
-    """Returns what a listener counts, as JSON has it."""
+    """Returns a listener's counters, for JSON."""
     values = {name: getattr(listener, name) for name in listener.counters}
     plain = {name: x.item() if isinstance(x, np.generic) else x for name, x in values.items()}
     return {"type": type(listener).__name__, "monitor": monitor_of(listener), "counters": plain}
 
 
 def is_of(noted, listener):
-    """Returns whether a listener watches what the one did of which something was noted."""
+    """Returns whether recorded counters belong to a listener of this type and monitor."""
     return (noted["type"], noted["monitor"]) == (type(listener).__name__, monitor_of(listener))
 
 

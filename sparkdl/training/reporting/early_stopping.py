@@ -1,4 +1,4 @@
-"""Listeners that end a fit: one whose figure no longer becomes better, and one out of time."""
+"""Listeners that end a fit: when a figure stops improving, or when its time is up."""
 
 import logging
 import time
@@ -115,21 +115,21 @@ class EarlyStopping(Monitor):
         elif self._wait >= self._patience():
             self.stopped_epoch = epoch
             best, waited = "nothing" if self.best is None else f"{self.best:.6g}", self._wait
-            self._wait = 0  # whoever resumes the fit wants more of it
+            self._wait = 0  # a resumed fit gets its full patience again
             raise StopTraining(
                 f"{self.monitor} was not better than {best} for {waited} evaluations"
             )
 
     def _patience(self):
-        """Returns after how many evaluations without a better one the fit ends.
+        """Returns the number of evaluations without improvement after which the fit ends.
 
-        Where none has been a number yet the first one is not among them, as in Keras.
+        If none has been a number yet, the first one is not counted, as in Keras.
         """
         return self.patience if self.best is not None else max(self.patience, 1) + 1
 
 
 def epoch_of(state: Any) -> int:
-    """Returns the epoch, from 0, that a state is at the end or in the middle of."""
+    """Returns the epoch, from 0, that a state is in or at the end of."""
     return int(state.epoch - state.starts_epoch)
 
 

@@ -1,4 +1,4 @@
-"""Names of events: those of other systems, and misspelt ones, are refused with ours."""
+"""Check of listeners' methods for misspelt events and for those of other systems."""
 
 from difflib import get_close_matches
 from inspect import isfunction, signature
@@ -7,14 +7,14 @@ from sparkdl.config.foreign_calls import EVENTS
 from sparkdl.config.names import key
 from sparkdl.errors import ConfigError, brief
 
-ALIKE = 0.85  # of two names, of which the one is the other misspelt
+ALIKE = 0.85  # minimum similarity of a misspelt name to an event
 
 
 def check_events(cls, listener):
-    """Raises ConfigError where a class has another system's hook, or an event that is misspelt.
+    """Raises ConfigError if a class has another system's hook, or a misspelt event.
 
-    One that a base has too, such as a callback of Keras, or that another method of the class
-    calls, is its own; and so is any other method `on_...`.
+    A method that a base class also has, such as a Keras callback, or that another method of the
+    class calls, is accepted; so is any other `on_...` method.
 
     Parameters
     ----------
@@ -28,14 +28,14 @@ def check_events(cls, listener):
 
 
 def is_called(name, cls):
-    """Returns whether a base of a class has a method, or another method of the class names it."""
+    """Returns whether a base class has a method, or another method of the class refers to it."""
     others = [value for other, value in vars(cls).items() if other != name and isfunction(value)]
     named = any(name in other.__code__.co_names for other in others)
     return named or any(hasattr(base, name) for base in cls.__bases__)
 
 
 def cure_for(name, listener):
-    """Returns which event is meant, with what it is given; None of an event, or another name."""
+    """Returns the event meant, with its arguments; None for events and unrelated names."""
     known = [event for event in vars(listener) if event.startswith("on_")]
     meant = EVENTS.get(key(name))
     if meant is not None:
@@ -47,10 +47,10 @@ def cure_for(name, listener):
 
 
 def is_before_a_step(name):
-    """Returns whether a hook of other systems is called before a minibatch or an epoch."""
+    """Returns whether another system calls a hook before a minibatch or an epoch."""
     return key(name).endswith(("batchbegin", "epochbegin", "batchstart", "epochstart"))
 
 
 def with_arguments(event, listener):
-    """Returns an event as a class has it, as "on_epoch(report, state)"."""
+    """Returns an event as in "on_epoch(report, state)"."""
     return f"{event}({', '.join([*signature(getattr(listener, event)).parameters][1:])})"

@@ -6,7 +6,7 @@ from sparkdl.training.reporting.reports import ValidationReport
 
 
 class RoundDone(NamedTuple):
-    """`state` is None where the workers keep it."""
+    """A round is done; `state` is None if the workers keep it."""
 
     report: Any
     state: Any
@@ -20,7 +20,7 @@ class RoundDone(NamedTuple):
 
 
 class EpochDone(NamedTuple):
-    """All rounds of an epoch are done, and `validation` is its Evaluation or None."""
+    """All rounds of an epoch are done; `validation` is its Evaluation or None."""
 
     state: Any
     validation: Any
@@ -33,7 +33,7 @@ class EpochDone(NamedTuple):
 
 
 class ValidationDone(NamedTuple):
-    """An evaluation that was due at this number of updates."""
+    """An evaluation that was due at this update is done."""
 
     report: Any
     state: Any
@@ -47,7 +47,7 @@ class ValidationDone(NamedTuple):
 
 
 class RestartDone(NamedTuple):
-    """Workers were lost, or move to other slots, and others have been requested."""
+    """Workers were lost, or move to other slots, and have been requested again."""
 
     restart: Any
     state = None
@@ -61,7 +61,7 @@ class RestartDone(NamedTuple):
 
 
 class GroupDone(NamedTuple):
-    """Workers that stayed have ended well; the bytes that each has sent to each, rows by rank."""
+    """Resident workers have ended successfully; `sent` are the bytes by sender and receiver."""
 
     sent: tuple[tuple[int, ...], ...]
     state = None
@@ -70,12 +70,12 @@ class GroupDone(NamedTuple):
         phases.end("ending")
 
     def tell(self, history, listeners):
-        """Tells no listener: the history has it at the end of the fit."""
+        """Records the bytes; listeners are not called, as the history has them after the fit."""
         history.sent_between = self.sent
 
 
 class PhaseDone(NamedTuple):
-    """A phase before the first round of a group of workers is over."""
+    """A phase before the first round of a group of workers is done."""
 
     phase: str
     state = None
@@ -84,7 +84,7 @@ class PhaseDone(NamedTuple):
         phases.end(self.phase)
 
     def tell(self, history, listeners):
-        """Tells no listener: only the phases change."""
+        """Does nothing: only the phases change."""
 
 
 def drive_rounds(
@@ -92,7 +92,7 @@ def drive_rounds(
 ):
     """Yields events of a fit whose rounds the driver runs one by one, up to epoch `epochs`.
 
-    Those that are `due` before the first round come first.
+    Events that are `due` before the first round come first.
     """
     yield from due_events(state, due, evaluate, marks)
     state = steering.steer(state)
@@ -106,15 +106,15 @@ def drive_rounds(
 
 
 def events_after(before, state, evaluate, marks):
-    """Yields the events that follow a round, as `due_events`."""
+    """Yields the events that follow a round; see `due_events`."""
     due = marks.has_evaluation(before, state), state.starts_epoch
     return (yield from due_events(state, due, evaluate, marks))
 
 
 def due_events(state, due, evaluate, marks):
-    """Yields ValidationDone and EpochDone where they are due; returns whether any was.
+    """Yields ValidationDone and EpochDone if they are due; returns whether any was.
 
-    `due` is whether an evaluation is, and whether an epoch has ended.
+    `due` is (whether an evaluation is due, whether an epoch has ended).
     """
     evaluated, ended = due[0] and evaluate is not None, due[1]
     evaluation = evaluate(state) if evaluated else None

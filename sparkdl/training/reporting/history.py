@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sparkdl.training.evaluation.base import Evaluation
     from sparkdl.training.network import Network
 
-SUMS = "sums"  # where a fit notes those of its last epoch, in what checkpoints hold besides
+SUMS = "sums"  # key of the last epoch's sums in a checkpoint's extra
 KEPT = "reading took nothing: the records were kept from an earlier fit"
 
 
@@ -250,13 +250,13 @@ class History:
             The trained network: its layers, learning rates and parameters are shown too.
         title : str
         """
-        from sparkdl.training.report.page import write_report  # executors have no use for it
+        from sparkdl.training.report.page import write_report  # executors don't need it
         from sparkdl.training.report.run import Run
 
         write_report(path, [Run.of(title, self, network)], title)
 
     def _repr_html_(self) -> str:
-        from sparkdl.training.report.notebook import history_html  # notebooks alone ask for it
+        from sparkdl.training.report.notebook import history_html  # needed only in notebooks
 
         return history_html(self)
 
@@ -293,7 +293,7 @@ def _epoch_row(report):
 
 
 def _worker_table(workers):
-    """Describes what each of several workers did."""
+    """Describes what each worker did, if there are several."""
     if len(workers) < 2:
         return ""
     head = ["worker", *WorkerFigures._fields[:4]]
@@ -305,7 +305,7 @@ def _worker_table(workers):
 
 
 def _time_table(history):
-    """Describes the wall clock of a fit, or of rounds where there is no more than those."""
+    """Describes the wall clock of a fit, or the time of its rounds if no phases are known."""
     shares = history.shares()
     parts = [(part, seconds, shares[part]) for part, seconds in history.times().items()]
     found = phase_rows(history.phases) or parts

@@ -1,16 +1,16 @@
-"""A History as a DataFrame, and as a picture for whoever has matplotlib."""
+"""Views of a History: pandas DataFrames, and matplotlib plots."""
 
 from sparkdl.errors import ConfigError, brief, needs_package
 
 TABLES = ("epochs", "rounds", "validations")
-DEFAULT = ("loss", "validation loss")  # what is plotted unless told
+DEFAULT = ("loss", "validation loss")  # figures plotted by default
 
 
 def to_pandas(history, of):
     """Returns a pandas DataFrame with a row for each report; see History.to_pandas."""
     if of not in TABLES:
         raise ConfigError(f"of must be one of {list(TABLES)}, got {brief(of)}")
-    import pandas  # executors have no use for it
+    import pandas  # executors don't need it
 
     return pandas.DataFrame([row(report.to_dict()) for report in getattr(history, of)])
 

@@ -1,4 +1,4 @@
-"""What was seen of a network on a sample of records, as its fit went on."""
+"""Observations of a network's layers on a sample of records during a fit."""
 
 import math
 from dataclasses import asdict, dataclass, field

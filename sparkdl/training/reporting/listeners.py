@@ -100,7 +100,9 @@ class Listeners(Listener):
         self._tell("on_restart", restart)
 
     def _tell(self, event, *arguments):
-        """Tells every listener, also after one that stops the fit; raises the first such."""
+        """Notifies every listener, even after one stops the fit; then raises the first
+        StopTraining.
+        """
         stops = []
         for listener in self.listeners:
             try:
@@ -111,13 +113,13 @@ class Listeners(Listener):
             raise stops[0]
 
     def on_fit_end(self, history: "History") -> None:
-        """Tells every listener the end, also after one that failed; raises the first error."""
+        """Notifies every listener, even after one fails; then raises the first error."""
         failures = []
         for listener in self.listeners:
             try:
                 listener.on_fit_end(history)
             except StopTraining:
-                pass  # it is over
+                pass  # the fit is over anyway
             except Exception as failure:
                 failures.append(failure)
         if failures:

@@ -1,4 +1,4 @@
-"""A figure that a listener watches, and whether it has become better."""
+"""Base of listeners that watch a figure for improvement."""
 
 import math
 from typing import Any
@@ -85,5 +85,5 @@ class Monitor(Listener):
 
 
 def is_number(value: object) -> bool:
-    """Returns whether it is an integer or a float, and no bool."""
+    """Returns whether a value is an integer or a float, but no bool."""
     return isinstance(value, float | int) and not isinstance(value, bool)

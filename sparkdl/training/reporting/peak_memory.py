@@ -1,4 +1,4 @@
-"""The most memory that this process has had."""
+"""Peak memory of this process."""
 
 import resource
 import sys
@@ -9,14 +9,14 @@ KIB = 1024
 
 
 def peak_memory():
-    """Returns the most bytes of memory that this process has had in use at once, shared ones too.
+    """Returns the peak bytes of memory in use by this process, including shared memory.
 
-    getrusage would count, in a process that another one has started, what that one had.
+    In a spawned process, getrusage would include the peak of its parent.
     """
     try:
         lines = STATUS.read_text().splitlines()
         [peak] = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
         return KIB * int(peak)
-    except (OSError, ValueError):  # no Linux
+    except (OSError, ValueError):  # not on Linux
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return most if sys.platform == "darwin" else KIB * most

@@ -1,4 +1,4 @@
-"""Seconds of a fit by phase: each moment of its wall clock belongs to one phase."""
+"""Wall-clock seconds of a fit by phase; each moment belongs to exactly one phase."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -24,21 +24,21 @@ PHASES = {
     "listeners": "listeners: have them do less, or more rarely",
     "ending": "ending the workers",
 }
-"""The phases in the order of their coming, and what is advised where one takes the most."""
+"""The phases in chronological order, with the advice given if one takes the most time."""
 
 
 class Phases:
-    """A clock that gives each second to one phase, so that all add up to the time of the fit.
+    """A clock that assigns each second to one phase, so that all add up to the time of the fit.
 
     Parameters
     ----------
     clock : function () -> float
-        Seconds.
+        Gives seconds.
 
     Attributes
     ----------
     seconds : {phase: float}
-        Until the last call.
+        Up to the last call.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -52,8 +52,8 @@ class Phases:
         ----------
         phase : str
         known : {phase: seconds}, optional
-            Of other phases in that time, which `phase` does not get. Where they are more than all
-            of it, as when workers were ahead of this process, each gets its share.
+            Time of other phases since the last call, not counted for `phase`. If it exceeds the
+            elapsed time, as when workers were ahead of this process, it is scaled down to it.
         """
         now = self._clock()
         elapsed, known = now - self._last, known or {}
@@ -65,7 +65,7 @@ class Phases:
 
 
 class PhaseEnd(Listener):
-    """Ends a phase: comes behind the listener whose time it is."""
+    """Ends a phase; follows the listener whose time is measured."""
 
     def __init__(self, phases: Phases, phase: str) -> None:
         self._phases, self._phase = phases, phase
@@ -90,14 +90,14 @@ class PhaseEnd(Listener):
 
 
 def phase_rows(seconds: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Returns (phase, seconds, share) of what took time, in the order of their coming."""
+    """Returns (phase, seconds, share) of phases that took time, in chronological order."""
     wall = sum(seconds.values())
     found = [(phase, seconds.get(phase, 0.0)) for phase in PHASES]
     return [(phase, took, took / wall) for phase, took in found if took > 0]
 
 
 def advice(seconds: Mapping[str, float]) -> str:
-    """Returns a sentence on the phase that took the most; empty where there was none."""
+    """Returns a sentence on the longest phase, or "" without any."""
     wall = sum(seconds.values())
     if wall <= 0:
         return ""

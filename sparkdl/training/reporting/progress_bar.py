@@ -96,8 +96,8 @@ class ProgressBar(Listener):
 
 
 def _is_watched(file: Any) -> bool:
-    """Returns whether a person sees what is written to `file` as it is written."""
-    is_terminal = getattr(file, "isatty", None)  # a stream in the place of standard error has none
+    """Returns whether a person sees what is written to `file` while it is written."""
+    is_terminal = getattr(file, "isatty", None)  # a replacement of standard error may lack it
     return (is_terminal is not None and is_terminal()) or _in_notebook()
 
 

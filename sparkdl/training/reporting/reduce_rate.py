@@ -1,4 +1,4 @@
-"""A listener that lowers the learning rates when a figure no longer becomes better."""
+"""A listener that lowers the learning rates when a figure stops improving."""
 
 import logging
 from typing import Any

@@ -1,11 +1,11 @@
-"""A fit that is driven where listeners cannot be: they hear of its rounds once it is over."""
+"""Replay of a fit that ran where listeners could not be: they are notified once it is over."""
 
 from contextlib import contextmanager
 
 
 @contextmanager
 def tell_around(listeners, plan):
-    """Tells listeners the start of the fit that runs inside, and its end, also where it fails.
+    """Notifies listeners of the start and the end of the fit run inside, even if it fails.
 
     Parameters
     ----------
@@ -24,10 +24,10 @@ def tell_around(listeners, plan):
 
 
 def replay(history, state, plan, listeners):
-    """Tells listeners what a History holds, in the order in which it came about.
+    """Notifies listeners of the contents of a History, in chronological order.
 
-    The History of the plan grows with it, as it does in a fit that goes on. `state`, the last one,
-    comes with what is told last; with all else comes None.
+    The plan's History grows along, as during a fit. `state`, the last one, is passed with the last
+    events; with all others it is None.
     """
     known, evaluations = plan.history, {one.iteration: one for one in history.validations}
     epochs = {one.epoch: one for one in history.epochs}

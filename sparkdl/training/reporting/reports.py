@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 PARTS = ("reading", "compute", "averaging", "overhead")
-"""Where the seconds of a round go. `overhead` is what the system around the workers costs."""
+"""Activities of a round. `overhead` is the cost of the system around the workers."""
 
 
 class WorkerFigures(NamedTuple):
@@ -53,7 +53,7 @@ class WorkerFigures(NamedTuple):
 
 
 class _Timed:
-    """Base of the reports that have `examples` and `seconds`."""
+    """Base class of reports with `examples` and `seconds`."""
 
     examples: int
     seconds: dict[str, float]
@@ -128,7 +128,7 @@ class RoundReport(_Timed):
 
 
 class EpochSums(NamedTuple):
-    """Sums over rounds of an epoch, as a fit notes them that may go on inside it.
+    """Sums over rounds of an epoch, recorded so that a fit can resume inside the epoch.
 
     Parameters
     ----------
@@ -146,9 +146,9 @@ class EpochSums(NamedTuple):
 
     @classmethod
     def of(cls, rounds: "list[RoundReport]", earlier: "EpochSums | None" = None) -> Self:
-        """Returns the sums over rounds of one epoch, and over its `earlier` ones if there are any.
+        """Returns the sums over rounds of one epoch, including its `earlier` ones, if any.
 
-        They are added one by one, so that a fit that is resumed rounds as any other.
+        They are added one by one, so that a resumed fit rounds like an uninterrupted one.
         """
         epoch, before = rounds[-1].epoch, cls(0, 0, 0.0, dict.fromkeys(PARTS, 0.0))
         if earlier is not None and earlier.epoch == epoch:
@@ -315,7 +315,7 @@ class Restart:
 
 
 def format_devices(who, devices):
-    """Describes in a line the devices that workers or tasks computed on; empty for none.
+    """Describes the devices that workers or tasks computed on, in one line; "" for none.
 
     Parameters
     ----------
@@ -328,18 +328,18 @@ def format_devices(who, devices):
 
 
 def format_skipped(updates):
-    """Describes in a line how many updates were left out; empty for none."""
+    """Describes the number of skipped updates, in one line; "" for none."""
     text = f"{updates} updates left out: gradients in float16 were not finite"
     return text if updates else ""
 
 
 def plain(value: Any) -> Any:
-    """Returns `value` with Python's own numbers in place of numpy's, also inside dicts."""
+    """Returns `value` with Python numbers in place of numpy's, also inside dicts."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return value.item() if isinstance(value, np.generic) else value
 
 
 def total_seconds(reports: "Iterable[RoundReport]") -> dict[str, float]:
-    """Sums the seconds by part over reports."""
+    """Returns the seconds by part, summed over reports."""
     return {part: sum(report.seconds[part] for report in reports) for part in PARTS}

@@ -1,4 +1,4 @@
-"""A listener that logs which workers the others wait for."""
+"""A listener that logs which workers slow down the others."""
 
 import logging
 import statistics
@@ -8,7 +8,7 @@ from typing import Any
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reports import RoundReport
 
-ROUNDS, FACTOR, LEAST = 20, 1.5, 1.0  # rounds looked at; times as long; seconds lost in them
+ROUNDS, FACTOR, LEAST = 20, 1.5, 1.0  # rounds examined; times the median; seconds lost in all
 
 log = logging.getLogger(__name__)
 
@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 class SlowWorkerLog(Listener):
     """Logs, once for each worker, that it reads and computes much longer than the others.
 
-    That is 1.5 times as long as the median worker in each of 20 rounds, a second in all of them.
-    Rounds in which another number of workers trained, as after a restart, begin the count anew.
+    That is over 1.5 times as long as the median worker in each of 20 rounds, and a second in total.
+    The count restarts when another number of workers trains, as after a restart.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class SlowWorkerLog(Listener):
         seconds = tuple(one.busy for one in report.by_worker)
         if len(seconds) < 3 or (self._rounds and len(self._rounds[-1][1]) != len(seconds)):
             self._rounds.clear()
-        if len(seconds) < 3:  # of two neither is the usual one
+        if len(seconds) < 3:  # a median of two means little
             return
         median = statistics.median(seconds)
         self._rounds.append((median, seconds))

@@ -2,9 +2,9 @@
 
 
 def align(rows, left=0):
-    """Returns rows of strings as lines with columns of one width.
+    """Returns rows of strings as lines with aligned columns.
 
-    The first `left` columns are flush left, the others (numbers) flush right.
+    The first `left` columns are left-aligned, the others (numbers) right-aligned.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(_line(row, widths, left) for row in rows)

@@ -2,21 +2,21 @@
 
 import numpy as np
 
-FEW = 1 << 18  # numbers that are sooner sent than asked about
+FEW = 1 << 18  # up to so many numbers, sending all is faster than asking which changed
 
 
 def mean_buffers(worker, weight, own=None):
     """Replaces the replica's buffers by their mean over workers, weighted by examples.
 
-    Numbers that no worker has changed since the last mean stay as they are, to the bit: constants,
-    such as masks with infinities, and parameters of modules that are not trained. Where there are
-    many numbers, arrays of which that is true are not sent. A worker without examples adds zeros.
+    Numbers that no worker has changed since the last mean stay bitwise the same: constants, such as
+    masks with infinities, and parameters of modules that are not trained. If there are many
+    numbers, unchanged arrays are not sent. A worker without examples adds zeros.
 
     Parameters
     ----------
     weight : float
-        Examples that this worker has trained since the last mean; with `own`, its share of those
-        of all who have the same numbers.
+        Examples that this worker has trained since the last mean; with `own`, its share among the
+        workers that have the same numbers.
     own : bool (n,), optional
         The numbers that this worker has; None: all of them.
     """
@@ -26,7 +26,7 @@ def mean_buffers(worker, weight, own=None):
     with (
         worker.exchanging(),
         np.errstate(all="ignore"),
-    ):  # numbers that are not finite are reported with a round
+    ):  # non-finite numbers are reported with the round
         changed = changed_numbers(buffers, start)
         sent = numbers_to_send(worker, changed)
         if sent.any():
@@ -36,13 +36,13 @@ def mean_buffers(worker, weight, own=None):
 
 
 def changed_numbers(x, start):
-    """Returns which numbers (n,) of x have other bits than at the start."""
+    """Returns a mask (n,) of the numbers of x whose bits differ from the start."""
     bits = f"u{x.itemsize}"
     return x.view(bits) != start.view(bits)
 
 
 def numbers_to_send(worker, changed):
-    """Returns which numbers (n,) belong to arrays that a worker has changed; all must ask."""
+    """Returns a mask (n,) of numbers in arrays that any worker has changed; all must call it."""
     if len(changed) <= FEW:
         return np.ones_like(changed)
     parts = worker.conf.buffers_layout.slices.values()
@@ -52,7 +52,7 @@ def numbers_to_send(worker, changed):
 
 
 def mean_of(group, x, changed, weight, own):
-    """Returns the mean of x (n,) over workers; the numbers that none has changed as they are."""
+    """Returns the mean of x (n,) over workers; numbers that none has changed stay."""
     sums = np.empty(2 * len(x) + 1, x.dtype)
     fill_addend(sums, x, changed, weight, own)
     group.all_reduce(sums)
@@ -60,7 +60,7 @@ def mean_of(group, x, changed, weight, own):
 
 
 def fill_addend(out, x, changed, weight, own=None):
-    """Fills out (2 n + 1,) with x (n,) times the weight, what has changed, and the weight."""
+    """Fills out (2 n + 1,) with x (n,) times the weight, the flags of changes, and the weight."""
     part, counts = out[: len(x)], out[len(x) : -1]
     part[:] = 0
     if weight:
@@ -71,7 +71,7 @@ def fill_addend(out, x, changed, weight, own=None):
 
 
 def mean_from(sums, x, divides=True):
-    """Returns the mean from the sums over workers of what `fill_addend` gives, in their memory."""
+    """Returns the mean, computed in place from the sums over workers of `fill_addend`'s output."""
     mean, counts = sums[: len(x)], sums[len(x) : -1]
     if divides:
         mean /= sums[-1]
@@ -80,14 +80,14 @@ def mean_from(sums, x, divides=True):
 
 
 class Infinities:
-    """The infinite numbers that buffers start from and may keep, such as those of masks."""
+    """The infinite numbers that buffers start with and may keep, such as those of masks."""
 
     def __init__(self, conf, vector):
         self._places = np.flatnonzero(np.isinf(vector) & conf.keeps_constants)
         self._values = vector[self._places]
 
     def are_all_in(self, vector):
-        """Returns whether all that is not finite in a vector was so at the start already."""
+        """Returns whether all non-finite numbers of a vector are the infinities it started with."""
         with np.errstate(all="ignore"):
             if np.isfinite(vector.sum(dtype=np.float64)):
                 return True

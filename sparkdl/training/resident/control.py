@@ -1,4 +1,4 @@
-"""Connection of a worker to the driver: reports, orders, and the news that the driver is gone."""
+"""Connection of a worker to the driver, for reports and orders; detects the loss of the driver."""
 
 import threading
 import time
@@ -12,21 +12,21 @@ from sparkdl.exchange.messages.wire import Wire
 from sparkdl.training.resident.orders import Orders
 
 CHANNEL = "control"
-READING = 5.0  # seconds between two words of a worker that takes in its records
+READING = 5.0  # seconds between two messages of a worker that reads its records
 VECTORS = ("params", "buffers", "slots")
 
 
 class Control:
     """A worker's connection to the driver.
 
-    What `warnings`, its KeptWarnings, have goes ahead of its next word.
+    Pending `warnings`, a KeptWarnings, are sent before the next message.
 
     Attributes
     ----------
     saved_state : {name: vector}
         State of this worker alone that it starts from, the first message of the driver.
     orders : Orders
-        What the driver says from then on.
+        The driver's later messages.
 
     Raises
     ------
@@ -47,7 +47,7 @@ class Control:
         self._watch.start()
 
     def take_share(self):
-        """Returns the share, which is not kept here: it may be most of a worker's memory."""
+        """Returns the share and drops it here, as it may be most of a worker's memory."""
         share, self._share = self._share, None
         return share
 
@@ -57,7 +57,7 @@ class Control:
             raise self._lost
 
     def report_reading(self, blocks):
-        """Yields the blocks, and reports to the driver that they are still coming."""
+        """Yields the blocks, telling the driver from time to time that reading goes on."""
         last_report = time.monotonic()
         for block in blocks:
             if time.monotonic() - last_report > READING:
@@ -66,11 +66,11 @@ class Control:
             yield block
 
     def report_device(self, device):
-        """Tells the driver on which device this worker computes, in words."""
+        """Tells the driver the description of the device that this worker computes on."""
         self._send({"kind": "device"}, np.frombuffer(device.encode(), np.uint8))
 
     def report_joined(self):
-        """Tells the driver that this worker has its records, and is a member of the group."""
+        """Tells the driver that this worker has its records and has joined the group."""
         self._send({"kind": "joined"})
 
     def report(self, state, metrics):
@@ -86,7 +86,7 @@ class Control:
         self._send(meta, *map(np.ascontiguousarray, vectors))
 
     def worker_state(self, rounds, vectors):
-        """Sends the state that this worker alone has after so many rounds, before its report."""
+        """Sends this worker's own state after this many rounds, before its report."""
         meta = {"kind": "worker_state", "rounds": rounds, "names": list(vectors)}
         self._send(meta, *vectors.values())
 
@@ -95,18 +95,22 @@ class Control:
         self._send({"kind": "evaluated", "rounds": rounds}, *counts)
 
     def report_failure(self, error, forming=False):
-        """Reports why this worker ends, and whether no group could form; the first call counts."""
+        """Reports why this worker ends, and whether the group failed to form; only the first call
+        counts.
+        """
         if not self._ended:
             self._ended = True
             meta = {"kind": "failed", "lost": is_loss(error), "forming": forming}
             self._send(meta | error_to_json(error))
 
     def report_end(self, rounds, sent):
-        """Tells the driver that this worker ends after so many rounds, and bytes sent by rank."""
+        """Tells the driver that this worker ends after this many rounds, and its bytes sent by
+        rank.
+        """
         self._send({"kind": "done", "begun": rounds}, np.array(sent, np.int64))
 
     def close(self):
-        """Hangs up once the driver has read all, which takes it a while over a slow link."""
+        """Hangs up once the driver has read everything, which may take a while over a slow link."""
         if self._lost is None:
             self._wire.finish(self._wire.timeout)
         self._wire.close()
@@ -130,21 +134,21 @@ class Control:
 
 
 def arrays_by_name(meta, arrays):
-    """Returns {name: array} of a message that has the names of its arrays."""
+    """Returns {name: array} of a message that includes the names."""
     return dict(zip(meta["names"], arrays, strict=True))
 
 
 def send_arrays(wire, arrays):
-    """Sends {name: array}, which `arrays_by_name` gives again."""
+    """Sends {name: array}, to be restored by `arrays_by_name`."""
     wire.send({"names": list(arrays)}, *arrays.values())
 
 
 def is_loss(error):
-    """Returns whether the error is the loss of a worker: others may succeed where it failed.
+    """Returns whether the error means the loss of a worker: others may succeed where it failed.
 
-    A module of this package that is not found was there when the worker began: its files are being
-    removed, as a cluster does with those of a container that it kills.
+    A missing module of this package existed when the worker began: its files are being removed, as
+    when a cluster kills a container.
     """
-    if isinstance(error, ImportError):  # "from package import module" raises no more than that
+    if isinstance(error, ImportError):  # "from package import module" raises nothing more specific
         return (error.name or "").startswith("sparkdl.")
     return isinstance(error, (WorkerError, OSError, MemoryError))

@@ -1,19 +1,20 @@
-"""Warnings of workers, in the log of the driver: each once."""
+"""Forwarding of workers' warnings to the driver's log, without duplicates."""
 
 import logging
 from contextlib import contextmanager
 from threading import Lock
 
 SPARKDL = logging.getLogger("sparkdl")
-MOST, LONGEST = 100, 2000  # messages of one worker, letters of each; what is more stays with it
+MOST, LONGEST = 100, 2000  # messages of a worker, characters of each; the rest is not sent
 
 log = logging.getLogger(__name__)
 
 
 class KeptWarnings(logging.Handler):
-    """Keeps what a worker logs, from WARNING on, until its next word to the driver.
+    """Keeps what a worker logs, from WARNING on, until its next message to the driver.
 
-    It sends nothing itself: whoever logs may hold a lock, or be the connection to the driver.
+    It sends nothing itself, as the code that logs may hold a lock or be the connection to the
+    driver.
     """
 
     def __init__(self):
@@ -26,7 +27,7 @@ class KeptWarnings(logging.Handler):
             self.kept.append((record.levelno, record.getMessage()[:LONGEST]))
 
     def take(self):
-        """Returns [(level, text)] of what nobody has taken yet."""
+        """Returns and clears the kept [(level, text)]."""
         with self.lock:
             kept, self.kept = self.kept, []
         return kept
@@ -34,7 +35,7 @@ class KeptWarnings(logging.Handler):
 
 @contextmanager
 def kept_warnings():
-    """Yields the KeptWarnings of what sparkdl logs inside."""
+    """Provides the KeptWarnings of everything that sparkdl logs inside."""
     handler = KeptWarnings()
     SPARKDL.addHandler(handler)
     try:
@@ -44,7 +45,7 @@ def kept_warnings():
 
 
 class WorkerLog:
-    """Writes what workers have sent into this process's log; what several say stands there once."""
+    """Writes workers' messages to this process's log, each only once."""
 
     def __init__(self):
         self._said, self._lock = set(), Lock()

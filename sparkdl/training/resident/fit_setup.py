@@ -1,4 +1,4 @@
-"""Settings of a fit that the driver sends to all workers."""
+"""Setup of a fit, which the driver sends to all workers."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -26,27 +26,27 @@ class FitSetup:
     conf : NetworkConf
     master : ResidentMaster
     state : TrainState
-        What all start from.
+        The state that all start from.
     epochs : int
         The epoch to stop before.
     schedule : BlockSchedule
     transform : callable or None
-        Batch to Batch, of the data to train on.
+        Batch to Batch, for training data.
     evaluator : Evaluator or None
-        Where there is data to evaluate on.
+        Given if there is validation data.
     marks : Milestones
     due_events : DueEvents
-        The events that are yet to follow the round before the state.
+        The events still due after the round before the state.
     snapshot_every_rounds : tuple of int
-        Rounds, counted over all epochs: after multiples of any of them the driver gets the state.
+        The driver gets the state after multiples of any of these, counted over all epochs.
     steered : bool
-        Whether workers wait for the driver's word after each epoch and evaluation.
+        Whether workers wait for the driver's reply after each epoch and evaluation.
     address : (str, int)
         Where the driver listens.
     secret : bytes
-        Of this launch; in the workers only.
+        Of this launch; set only in the workers.
     tls : Tls, JobTls or None
-        The same.
+        Likewise.
     """
 
     conf: Any
@@ -66,15 +66,15 @@ class FitSetup:
 
     @property
     def layers(self):
-        """What an Endpoint takes, and `dial`, to protect bytes on their way."""
+        """Options of Endpoint and `dial` that protect data in transit."""
         return {"tls": self.tls, "integrity": self.master.integrity}
 
     def over(self, state):
-        """Returns whether nothing is left to train."""
+        """Returns whether training is complete."""
         return state.epoch >= self.epochs or self.marks.over(state.iteration)
 
     def part(self, state):
-        """Returns the RoundPart that is next."""
+        """Returns the next RoundPart."""
         return self.schedule.part(state, self.master, self.marks)
 
     def due(self, before, state):
@@ -82,7 +82,7 @@ class FitSetup:
         return DueEvents(self.marks.has_evaluation(before, state), state.starts_epoch)
 
     def is_snapshot(self, before, state):
-        """Returns whether the driver is sent the state after a round."""
+        """Returns whether the driver receives the state after a round."""
         by_rounds = any(state.rounds % n == 0 for n in self.snapshot_every_rounds)
         marked = self.marks.has_mark(before.iteration, state.iteration)
         return state.starts_epoch or by_rounds or marked

@@ -1,4 +1,4 @@
-"""Checkpoints, the models that a fit writes on its way, and the search for the newest."""
+"""Checkpoints: models that a fit writes on its way, and the search for the newest."""
 
 import logging
 import re
@@ -78,7 +78,7 @@ class CheckpointWriter(Listener):
         self._pool = TablePool(as_text(options.path))
 
     def on_fit_start(self, plan: FitPlan) -> None:
-        """Raises CheckpointError where checkpoints of another run would get mixed with ours."""
+        """Raises CheckpointError if checkpoints of another run would get mixed with this fit's."""
         self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
         self._history, self._steering = plan.history, plan.steering
         self._make_way(plan.rounds)
@@ -87,7 +87,7 @@ class CheckpointWriter(Listener):
         self.last = present[max(present)] if present else None
 
     def _make_way(self, start):
-        """Moves damaged checkpoints aside where the fit starts from the whole one before them."""
+        """Moves damaged checkpoints aside if the fit starts from the complete one before them."""
         present, damaged = list_checkpoints(self.options.path), {}
         for rounds in (rounds for rounds in sorted(present) if rounds > start):
             path, error = present[rounds], damage_of(present[rounds])
@@ -115,11 +115,11 @@ class CheckpointWriter(Listener):
             self._write_again(state)
 
     def on_validation(self, report: "ValidationReport", state: "TrainState") -> None:
-        if not state.starts_epoch:  # the end of the epoch comes next
+        if not state.starts_epoch:  # otherwise on_epoch follows
             self._write_again(state)
 
     def _write_again(self, state):
-        """Writes the checkpoint of the last round anew: it says what listeners have heard of."""
+        """Rewrites the checkpoint of the last round, to record what listeners have been told."""
         if self.last == self._path_of(state.rounds):
             self._save(self._steering.steer(state))
 
@@ -136,7 +136,7 @@ class CheckpointWriter(Listener):
         )
 
     def write(self, conf: "Conf", state: "TrainState", extra: Mapping[str, Any]) -> None:
-        """Saves the state, and deletes all but the last `keep`. Raises DivergedError."""
+        """Saves the state and deletes all but the last `keep` checkpoints. Raises DivergedError."""
         self._refuse_diverged(state)
         path = self._path_of(state.rounds)
         save_model(path, conf, state, extra, pool=self._pool)
@@ -147,13 +147,15 @@ class CheckpointWriter(Listener):
         return f"{as_text(self.options.path)}/round-{rounds:08d}"
 
     def _refuse_diverged(self, state: "TrainState") -> None:
-        """Raises DivergedError; not for infinite buffers, which may be constants."""
+        """Raises DivergedError, except for infinite buffers, which may be constants."""
         if not np.isfinite(state.params).all() or np.isnan(state.buffers).any():
             good = f"the last good checkpoint is {self.last}" if self.last else "no checkpoint yet"
             raise DivergedError(f"weights are not finite after round {state.rounds}; {good}")
 
     def _prune(self, newest):
-        """Deletes all but the last `keep` up to the one just written, which is whole."""
+        """Deletes all but the last `keep` checkpoints up to the one just written, which is
+        complete.
+        """
         present = list_checkpoints(self.options.path)
         older = sorted(rounds for rounds in present if rounds <= newest)
         for rounds in older[: -self.options.keep]:
@@ -161,17 +163,17 @@ class CheckpointWriter(Listener):
         try:
             if self._pool.exists():
                 self._pool.prune(needed_digests(self.options.path))
-        except (CheckpointError, DataError) as error:  # what one needs is not known
+        except (CheckpointError, DataError) as error:  # the files that one needs are unknown
             log.warning("files of rows are left in %s for now: %s", self._pool.path, error)
 
 
 def latest(path: str | PathLike[str]) -> str:
-    """Returns the path of the newest checkpoint under `path` that is whole.
+    """Returns the path of the newest complete checkpoint under `path`.
 
     Raises
     ------
     CheckpointError
-        There is none; names those that are damaged.
+        If there is none; names those that are damaged.
     """
     return _newest(path)[0]
 
@@ -183,13 +185,13 @@ def load_checkpoint(path: str | PathLike[str]) -> "tuple[Conf, TrainState, dict[
 
 
 def list_checkpoints(path: str | PathLike[str]) -> dict[int, str]:
-    """Returns {rounds: path} of all checkpoints in a folder, whole or not.
+    """Returns {rounds: path} of all checkpoints in a folder, complete or not.
 
-    One that stood aside for another, when its fit was killed, has its hidden name. Empty if the
+    A checkpoint that was being replaced when its fit was killed has a hidden name. Empty if the
     folder does not exist.
     """
     present = {}
-    for name in _names(path):  # hidden ones come first
+    for name in _names(path):  # hidden names come first
         beside, what = files.parse_hidden(name) or (name, "")
         if what != "new" and (match := NAME.fullmatch(beside)):
             present[int(match[1])] = f"{as_text(path)}/{name}"
@@ -197,7 +199,7 @@ def list_checkpoints(path: str | PathLike[str]) -> dict[int, str]:
 
 
 def repair(path: str | PathLike[str]) -> None:
-    """Deletes what killed fits were writing, and puts back what stood aside for it."""
+    """Deletes unfinished checkpoints of killed fits, and restores those being replaced."""
     names = _names(path)
     for name in tuple(names):
         beside, what = files.parse_hidden(name) or ("", "")
@@ -214,19 +216,19 @@ def repair(path: str | PathLike[str]) -> None:
 def needed_digests(path: str | PathLike[str]) -> set[str]:
     """Returns the checksums of all shared files that checkpoints in a folder need.
 
-    CheckpointError where one cannot be read.
+    Raises CheckpointError if a checkpoint cannot be read.
     """
     return set().union(*map(shared_digests, list_checkpoints(path).values()))
 
 
 def _names(path):
-    """Returns the names in a folder, none where there is no folder."""
+    """Returns the names in a folder, [] if it does not exist."""
     path = as_text(path)
     return files.list(path) if files.exists(path) else []
 
 
 def damage_of(path):
-    """Returns the CheckpointError that loading a checkpoint raises, or None if it is whole."""
+    """Returns the CheckpointError that loading a checkpoint raises, or None if it is complete."""
     try:
         _load_whole(path)
     except CheckpointError as error:
@@ -235,7 +237,7 @@ def damage_of(path):
 
 
 def _load_whole(path):
-    """Returns what `load_model` does, of a checkpoint all of whose files are whole."""
+    """Returns the result of `load_model` for a checkpoint whose files are all complete."""
     model = load_model(path)
     for state in filter(None, (model[1], model[2].get(ENDING))):
         verify_tables(state.tables)

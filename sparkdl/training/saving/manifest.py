@@ -1,4 +1,4 @@
-"""A directory with a manifest, by which its files, their lengths and checksums are verified."""
+"""Directories with a manifest that verifies the lengths and checksums of their files."""
 
 import hashlib
 import json
@@ -14,8 +14,8 @@ from sparkdl.errors import CheckpointError, ConfigError, DataError, brief
 from sparkdl.training.saving.table_file import TableFile
 from sparkdl.training.saving.table_pool import DIGEST, TablePool
 
-FORMAT, VERSION = "sparkdl", 3  # of models whose files of rows other checkpoints share
-OWN_TABLES, PLAIN = 2, 1  # with files of rows of their own, and without
+FORMAT, VERSION = "sparkdl", 3  # of models that share files of rows with other checkpoints
+OWN_TABLES, PLAIN = 2, 1  # versions with unshared files of rows, and without any
 MANIFEST = "manifest.json"
 LONGEST = 64 << 20  # bytes of a manifest
 PACKAGES = ("sparkdl-hadoop", "numpy", "safetensors")
@@ -24,9 +24,9 @@ PACKAGES = ("sparkdl-hadoop", "numpy", "safetensors")
 def write_directory(path, contents, pool=None):
     """Writes {name: bytes or TableFile} and a manifest as the directory `path`, or nothing.
 
-    It is written beside, read back and only then put in place. What stands at `path` is replaced
-    only if it is such a directory itself, and nothing else is in it. With a TablePool the
-    TableFiles are in it, and not in the directory.
+    The directory is written next to `path`, read back, and only then moved into place. An existing
+    directory is replaced only if it is of the same kind and contains nothing else. With a TablePool
+    the TableFiles are stored there instead of in the directory.
     """
     path = as_text(path)
     refuse_to_destroy(path)
@@ -48,15 +48,15 @@ def write_directory(path, contents, pool=None):
 
 
 def read_directory(path, names, others=()):
-    """Yields (name, bytes) of the files of a directory that `write_directory` made.
+    """Yields (name, bytes) of the files of a directory made by `write_directory`.
 
-    `others` are names of files that must be there as well, and are not read.
+    `others` are names of files that must also exist, but are not read.
 
     Raises
     ------
     CheckpointError
-        Nothing there, not ours, written by a later format, a file missing, too many, of another
-        length or checksum: each by name.
+        If the directory is missing, not ours or of a later format, or if files are missing, extra,
+        or of another length or checksum; names the file.
     """
     path = as_text(path)
     entries, present = read_manifest(path)["files"], _visible(path)
@@ -92,29 +92,29 @@ def read_manifest(path):
 
 
 def is_shared(entry):
-    """Returns whether a file that a manifest lists lies in the pool of its folder."""
+    """Returns whether a file in a manifest lies in the pool of its folder."""
     return bool(entry.get("shared"))
 
 
 def file_path(path, name, entry):
-    """Returns where a file lies that the manifest of a directory lists."""
+    """Returns the location of a file in the manifest of a directory."""
     path = files.absolute(path)
     if not is_shared(entry):
         return f"{path}/{name}"
-    folder = os.path.realpath(path) if files.is_local(path) else path  # not of a link to it
+    folder = os.path.realpath(path) if files.is_local(path) else path  # follows links
     return TablePool(folder.rpartition("/")[0]).place(entry["sha256"])
 
 
 def shared_digests(path):
-    """Returns the checksums of the files of the pool that the directory `path` needs."""
+    """Returns the checksums of the pool files that the directory `path` needs."""
     entries = read_manifest(path)["files"].values()
     return {entry["sha256"] for entry in entries if is_shared(entry)}
 
 
 def refuse_to_destroy(path):
-    """Raises CheckpointError if a model written to `path` would replace anything but a model.
+    """Raises CheckpointError if writing a model to `path` would replace anything but a model.
 
-    Or if it would be below a file.
+    Also if `path` is below a file.
     """
     with _name_errors(path, "written"):
         files.check_parents(path)
@@ -126,15 +126,15 @@ def refuse_to_destroy(path):
 
 
 def refuse_model(path):
-    """Raises CheckpointError where a model is."""
+    """Raises CheckpointError if there is a model at `path`."""
     if files.exists(f"{as_text(path)}/{MANIFEST}"):
         raise CheckpointError(f"{path} holds a model; overwrite=True replaces it")
 
 
 def as_text(path):
-    """Returns a path or URI as text without a slash at its end: a name comes after one more.
+    """Returns a path or URI as text without a trailing slash, to be joined with a name by a slash.
 
-    Raises ConfigError for what is no path, and for a text that no file system takes.
+    Raises ConfigError for anything but a path, and for texts that no file system accepts.
     """
     path = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(path, str):
@@ -182,7 +182,7 @@ def _check_manifest(path, manifest):
 
 
 def is_entry(entry):
-    """Returns whether a manifest says of a file what it must."""
+    """Returns whether a file's entry in a manifest is well-formed."""
     kinds = {"bytes": int, "sha256": str}
     return isinstance(entry, dict) and all(isinstance(entry.get(k), kinds[k]) for k in kinds)
 
@@ -227,7 +227,7 @@ def _python():
     return platform.python_version()
 
 
-@cache  # a third of what a small checkpoint costs, and of what is loaded it stays the same
+@cache  # takes a third of the time of a small checkpoint; loaded packages don't change
 def _version(package):
     try:
         return metadata.version(package)
@@ -268,7 +268,7 @@ def _write(path, content):
 def _name_errors(path, done):
     try:
         yield
-    except DataError as error:  # names the path already
+    except DataError as error:  # already names the path
         raise CheckpointError(str(error)) from error
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be {done}: {error.strerror or error}") from error

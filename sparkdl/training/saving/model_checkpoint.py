@@ -1,4 +1,4 @@
-"""A listener that keeps a model on disk: the newest, the best, or one of each epoch."""
+"""A listener that saves models: the newest, the best, or one per epoch."""
 
 from dataclasses import replace
 from os import PathLike
@@ -91,7 +91,7 @@ class ModelCheckpoint(Monitor):
             self._write(state)
 
     def _note(self, report, numbers):
-        """Takes the numbers of an event, which fields of the path may show."""
+        """Records the numbers of an event for fields of the path."""
         self._numbers |= {"epoch": report.epoch + 1} | numbers
         if self._template.fields and report.validation is not None:
             found = report.validation.figures().items()
@@ -104,11 +104,11 @@ class ModelCheckpoint(Monitor):
         self._template.check(["epoch", *map(field_of, figures)], cure)
 
     def _write(self, state):
-        state = self.steering.steer(state)  # at the rates that a fit would go on with
+        state = self.steering.steer(state)  # with the rates that a fit would continue with
         path = self._template.fill(self._numbers)
         save_model(path, self._conf, replace(state, worker_states=(), owner=""))
 
 
 def field_of(figure: str) -> str:
-    """Returns how a path's field names a figure."""
+    """Returns the name of a figure in fields of a path."""
     return figure.replace(" ", "_")

@@ -28,34 +28,34 @@ from sparkdl.training.saving.table_file import known_file
 
 NETWORK, TRAINING, VECTORS = "network.json", "training.json", "vectors.safetensors"
 WORKERS = "workers.safetensors"  # the state of each worker alone; only if there is any
-TABLES = "tables.safetensors"  # only of a network with tables that have rows
+TABLES = "tables.safetensors"  # only if the network has tables with rows
 LONGEST_RANK = 9  # digits
-SHARDS = re.compile(r"tables-(\d{1,9})-(\d{1,9})\.safetensors")  # of an owner: its files, by number
+SHARDS = re.compile(r"tables-(\d{1,9})-(\d{1,9})\.safetensors")  # number of an owner, of its file
 NAMES = ("params", "buffers", "slots")
-OLDER = {"owner": "", "rate_factor": 1.0, "place": ""}  # of a state; what older models lack is so
-MASTER_PREFIX = "kept."  # before the names of what a master carries on besides
-ENDING_PREFIX = f"{ENDING}-"  # before the files of the state that the fit would end with
+OLDER = {"owner": "", "rate_factor": 1.0, "place": ""}  # defaults of fields that older models lack
+MASTER_PREFIX = "kept."  # of the names of vectors in `master_state`
+ENDING_PREFIX = f"{ENDING}-"  # of the files of the state to end with
 
 
 def save_model(path, conf, state, extra=None, *, pool=None):
-    """Writes a network and its state as the directory `path`, whole or not at all.
+    """Writes a network and its state as the directory `path`, completely or not at all.
 
     Parameters
     ----------
     path : str or Path
-        Local, or a URI of a file system that sparkdl.data knows. A model that is there is replaced
-        once the new one is whole; anything else that is there is left alone and refused.
+        Local, or a URI of a file system that sparkdl.data knows. An existing model is replaced once
+        the new one is complete; anything else is left alone and refused.
     conf : NetworkConf
     state : TrainState
     extra : dict or None
-        What else to keep: JSON values (lists for tuples), and the TrainState to end with.
+        Further data to keep: JSON values (lists for tuples), and the TrainState to end with.
     pool : TablePool or None
-        Of the folder that `path` is in, for files of rows that other checkpoints there have too.
+        Of the folder that contains `path`, for files of rows shared with other checkpoints.
 
     Raises
     ------
     CheckpointError
-        `path` holds something else, the state does not fit the network, or extra is no JSON.
+        If `path` holds something else, the state does not fit the network, or extra is not JSON.
     """
     extra = dict(extra or {})
     ending = extra.pop(ENDING, None)
@@ -69,7 +69,7 @@ def save_model(path, conf, state, extra=None, *, pool=None):
     contents |= _files_of(state)
     if ending is not None:
         contents |= {ENDING_PREFIX + name: file for name, file in _files_of(ending).items()}
-    if _network(NETWORK, contents[NETWORK]) != conf:  # it must not replace one that can be read
+    if _network(NETWORK, contents[NETWORK]) != conf:  # must not replace a readable model
         raise CheckpointError(f"the network must survive its JSON: {conf}")
     write_directory(path, contents, pool)
 
@@ -80,7 +80,7 @@ def load_model(path):
     Raises
     ------
     CheckpointError
-        Missing, damaged, foreign or of a later format; names the file and what is wrong with it.
+        If it is missing, damaged, foreign or of a later format; names the file and the problem.
     """
     path = as_text(path)
     optional = [WORKERS, TABLES, *(ENDING_PREFIX + name for name in (VECTORS, WORKERS, TABLES))]
@@ -98,7 +98,7 @@ def load_model(path):
 
 
 def _numbers_of(state):
-    """Returns what TRAINING says of a state."""
+    """Returns a state's entry in TRAINING."""
     return {"state": state.counters} | {name: getattr(state, name) for name in OLDER}
 
 
@@ -116,7 +116,7 @@ def _arrays_of(conf, state):
 
 
 def _state(path, conf, numbers, contents, prefix=""):
-    """Returns the TrainState of what TRAINING says of it, and of the files of this prefix."""
+    """Returns the TrainState from its entry in TRAINING and the files with this prefix."""
     where = {name: f"{path}/{prefix}{name}" for name in (VECTORS, WORKERS, TABLES)}
     found = {name: contents.pop(prefix + name, None) for name in where}
     vectors = _vectors(where[VECTORS], found[VECTORS])
@@ -139,7 +139,7 @@ def _state(path, conf, numbers, contents, prefix=""):
 
 
 def _files_of(state):
-    """Returns {name: TableFile} of a state whose rows lie in files."""
+    """Returns {name: TableFile} of a state whose rows are stored in files."""
     shards = state.tables.shards if isinstance(state.tables, StoredTables) else ()
     return {
         f"tables-{owner:05d}-{number:05d}.safetensors": file
@@ -166,7 +166,9 @@ def _table_file(path, name, entry):
 
 
 def _stored_tables(path, prefix, contents):
-    """Returns the StoredTables of the files of rows of this prefix, which leave `contents`."""
+    """Returns the StoredTables of the files of rows with this prefix, removing them from
+    `contents`.
+    """
     found = {}
     for name in list(contents):
         match = name.startswith(prefix) and SHARDS.fullmatch(name[len(prefix) :])
@@ -184,13 +186,13 @@ def _stored_tables(path, prefix, contents):
 
 
 def _vectors_by_name(state):
-    """Returns {name in the file: vector}"""
+    """Returns {name in the file: vector}."""
     vectors = {name: getattr(state, name) for name in NAMES}
     return vectors | {MASTER_PREFIX + name: vector for name, vector in state.master_state.items()}
 
 
 def _of_workers(worker_states):
-    """Returns {"rank.name": vector}"""
+    """Returns {"rank.name": vector}."""
     return {
         f"{rank}.{name}": np.ascontiguousarray(vector)
         for rank, vectors in enumerate(worker_states)
@@ -199,7 +201,7 @@ def _of_workers(worker_states):
 
 
 def _by_worker(path, content):
-    """Returns ({name: vector} of each worker), from what `_of_workers` gave."""
+    """Returns ({name: vector} of each worker), from the result of `_of_workers`."""
     states = {}
     for name, vector in _arrays(path, content).items():
         rank, _, rest = name.partition(".")
@@ -216,14 +218,14 @@ def _by_worker(path, content):
 def _network(path, content):
     try:
         return conf_from_json(content.decode())
-    except ValueError as error:  # also ConfigError, ShapeError, bytes that are no text
+    except ValueError as error:  # includes ConfigError, ShapeError, undecodable bytes
         raise CheckpointError(f"{path}: {error}{_cure(error)}") from error
 
 
 def _cure(error):
-    """Returns "; " and what to do where a network has a member that this process has not."""
+    """Returns "; " and a cure if a network has a member that this process does not know."""
     while error is not None and not isinstance(error, UnknownMember):
-        error = error.__context__  # errors of nested options hide those that they are made of
+        error = error.__context__  # errors of nested options hide their causes
     return "" if error is None else "; import the module that defines it before, if it is your own"
 
 
@@ -235,10 +237,10 @@ def _training(path, content):
 
 
 def _numbers(path, numbers):
-    """Returns {field: value} of a TrainState beside its arrays."""
+    """Returns {field: value} of a TrainState's fields other than arrays."""
     counters = numbers.get("state") if isinstance(numbers, dict) else None
     if isinstance(counters, dict):
-        counters = {"done": 0} | counters  # models of before rounds could be cut lack it
+        counters = {"done": 0} | counters  # missing in models from before rounds could be cut
     if not isinstance(counters, dict) or set(counters) != set(COUNTERS):
         raise CheckpointError(f"{path}: state must have {list(COUNTERS)}, got {brief(counters)}")
     return counters | {name: numbers.get(name, default) for name, default in OLDER.items()}

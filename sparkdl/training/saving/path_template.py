@@ -1,4 +1,4 @@
-"""A path with numbers to fill in, as Keras writes it: "model-{epoch:02d}-{val_loss:.2f}"."""
+"""Paths with numbers to fill in, as in Keras: "model-{epoch:02d}-{val_loss:.2f}"."""
 
 import math
 import re
@@ -12,24 +12,24 @@ FIELD = re.compile(r"\{([A-Za-z_][\w/]*)(?::([^{}]*))?\}")
 class PathTemplate:
     """A path with fields in braces: the name of a number, and its format after a colon.
 
-    Other braces belong to the path, as those of a disk that is called {3F25-04E0}. A name of
-    Keras's, val_loss, stands for validation_loss.
+    Other braces belong to the path, as in a disk named {3F25-04E0}. The Keras name val_loss stands
+    for validation_loss.
 
     Parameters
     ----------
     owner : str
-        The option that has it, for errors: "ModelCheckpoint.path".
+        The option that holds it, for errors: "ModelCheckpoint.path".
     text : str
 
     Attributes
     ----------
     fields : tuple of str
-        The names of the numbers, each once.
+        The names of the numbers, without duplicates.
 
     Raises
     ------
     ConfigError
-        For a format that no number has.
+        For a format that is not valid for numbers.
     """
 
     def __init__(self, owner: str, text: str) -> None:
@@ -44,7 +44,7 @@ class PathTemplate:
             ) from None
 
     def check(self, names: Collection[str], cure: str = "") -> None:
-        """Raises ConfigError for a field that is none of the names of numbers."""
+        """Raises ConfigError for a field that is not among the names."""
         for field in self.fields:
             if field not in names:
                 known = ", ".join(f"{{{name}}}" for name in names)
@@ -54,7 +54,7 @@ class PathTemplate:
                 )
 
     def fill(self, numbers: Mapping[str, float]) -> str:
-        """Returns the path with the numbers; one that is not known is nan."""
+        """Returns the path with the numbers filled in; unknown ones are nan."""
 
         def number(match):
             return format(numbers.get(name_of(match), math.nan), match[2] or "")
@@ -63,5 +63,5 @@ class PathTemplate:
 
 
 def name_of(match: re.Match[str]) -> str:
-    """Returns the name of a field as we have it."""
+    """Returns sparkdl's name of a field."""
     return re.sub("^val_", "validation_", match[1])

@@ -1,17 +1,17 @@
-"""What a fit did to its data, as a model's directory has it."""
+"""The transform of a fit's data, as saved in a model's directory."""
 
 import logging
 
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import CheckpointError, ConfigError
 
-TRANSFORM = "transform"  # the key in what a model holds besides the state
+TRANSFORM = "transform"  # key in a model's extra
 
 log = logging.getLogger(__name__)
 
 
 def transform_to_json(transform):
-    """Returns what `save_model` is to keep of a transform: nothing of a function that is none."""
+    """Returns the entry of a transform for `save_model`; {} for a function that is no Transform."""
     if transform is None:
         return {}
     if isinstance(transform, Transform):
@@ -21,12 +21,12 @@ def transform_to_json(transform):
 
 
 def transform_from_json(path, extra):
-    """Returns the transform that a model keeps, or None.
+    """Returns the saved transform of a model, or None.
 
     Raises
     ------
     CheckpointError
-        It is none that this process knows.
+        If this process does not know it.
     """
     found = extra.get(TRANSFORM)
     if found is None:

@@ -1,4 +1,4 @@
-"""Which optimizers the slots of a state are of, and whether a state fits a network."""
+"""Check that a state fits a network, and that its slots belong to the network's optimizers."""
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn.networks.base import Conf
@@ -8,10 +8,10 @@ CURE = "replace_optimizer(network, optimizer) keeps the weights, and begins the 
 
 
 def slots_owner(conf: Conf) -> str:
-    """Returns the optimizers of a network in words, with how many parameters each moves.
+    """Returns a text of a network's optimizers, with the number of parameters that each moves.
 
-    Neighbors of one kind that keep one vector at most are one: it is the same for both together.
-    Empty where another framework's optimizer trains.
+    Adjacent optimizers of one kind that keep at most one vector are merged: their slots are the
+    same. Empty if another framework's optimizer trains.
     """
     if conf.has_own_optimizer:
         return ""
@@ -28,9 +28,9 @@ def slots_owner(conf: Conf) -> str:
 
 
 def check_state(conf: Conf, state: TrainState) -> None:
-    """Raises ConfigError where a network has no such parameters, buffers or slots.
+    """Raises ConfigError if a state's parameters, buffers or slots do not fit a network.
 
-    Slots of the same length are those of another optimizer where the state says so.
+    Slots of the right length may still belong to another optimizer, if the state says so.
     """
     owner = slots_owner(conf)
     for name in ("params", "buffers"):
@@ -53,5 +53,5 @@ def check_state(conf: Conf, state: TrainState) -> None:
 
 
 def brief_owner(owner: str, longest: int = 80) -> str:
-    """Returns the optimizers in words, of which many are cut off."""
+    """Returns a text of optimizers, truncated if long."""
     return owner if len(owner) <= longest else f"{owner[:longest]}..."

@@ -1,4 +1,4 @@
-"""Training state that is carried from one round to the next: vectors and counters."""
+"""Training state that is carried from round to round: vectors and counters."""
 
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +9,7 @@ from sparkdl.errors import require
 from sparkdl.training.saving.stored_tables import StoredTables, Tables, tables_to_read
 
 COUNTERS = ("epoch", "round", "done", "rounds", "iteration", "seed")
-BOUNDS = dict.fromkeys(COUNTERS, 53) | {"seed": 63}  # powers of 2: schedules compute with floats
+BOUNDS = dict.fromkeys(COUNTERS, 53) | {"seed": 63}  # in bits: schedules compute with floats
 LARGEST_FACTOR = 3.4028234663852886e38  # of float32
 
 

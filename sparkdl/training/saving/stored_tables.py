@@ -1,4 +1,4 @@
-"""Rows of tables that lie in files, where their owners wrote them, and not in this process."""
+"""Table rows stored in files by their owners rather than in this process."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,20 +15,19 @@ from sparkdl.training.saving.table_file import TableFile
 if TYPE_CHECKING:
     from sparkdl.training.saving.table_folder import TableFolder
 
-PINNED: set["StoredTables"] = set()  # that predictions read, which may be computed at any time
+PINNED: set["StoredTables"] = set()  # needed by lazy predictions
 
 
 @dataclass(frozen=True, eq=False)
 class StoredTables:
-    """The rows of a state in files that all hosts can open; only what is asked for is read.
+    """The rows of a state in files that all hosts can open; only requested rows are read.
 
     Parameters
     ----------
     shards : tuple of tuple of TableFile
-        The files of each owner, of which there were as many: of later ones the rows come in place
-        of those of earlier ones.
+        The files of each owner; rows of later files replace those of earlier ones.
     folder : TableFolder or None
-        Where workers that are sent this are to write.
+        Where workers that receive this are to write.
     """
 
     shards: tuple[tuple[TableFile, ...], ...] = ()
@@ -42,7 +41,7 @@ class StoredTables:
 
     @property
     def files(self) -> list[TableFile]:
-        """All files, those of the first owner first."""
+        """All files, in the order of owners."""
         return [file for shard in self.shards for file in shard]
 
     @property
@@ -59,8 +58,8 @@ class StoredTables:
     def read_own(self, rank: int, workers: int) -> list[dict[str, np.ndarray]]:
         """Returns [{"table/array": vector}] of the rows of one of so many workers.
 
-        Rows of later ones come in place of those of earlier ones. Arrays are mapped where there
-        were as many workers.
+        Rows of later entries replace those of earlier ones. Arrays are memory-mapped if the number
+        of workers is unchanged.
         """
         if len(self.shards) == workers:
             return open_files(self.shards[rank])
@@ -68,7 +67,7 @@ class StoredTables:
         return [own_rows(part, rank, workers) for part in parts]
 
     def open_to_read(self) -> list[list[dict[str, np.ndarray]]]:
-        """Returns what ShardReaders load, mapped: ids and rows, and nothing of optimizers."""
+        """Returns memory-mapped ids and rows for ShardReaders, without optimizer state."""
         return [[ids_and_rows(part) for part in open_files(s)] for s in self.shards]
 
 
@@ -76,12 +75,12 @@ Tables = dict[str, np.ndarray] | StoredTables
 
 
 def read_tables(tables: Tables) -> dict[str, np.ndarray]:
-    """Returns {"table/array": vector} of all rows, wherever they are."""
+    """Returns {"table/array": vector} of all rows, wherever they are stored."""
     return tables.read() if isinstance(tables, StoredTables) else tables
 
 
 def tables_to_read(tables: Tables) -> Tables:
-    """Returns what predictions need of tables."""
+    """Returns the part of tables that predictions need."""
     return tables if isinstance(tables, StoredTables) else rows_to_read(tables)
 
 
@@ -93,14 +92,14 @@ def verify_tables(tables: Tables) -> None:
 
 
 def keep_files(tables: Tables) -> Tables:
-    """Keeps the files of tables until this process ends: what reads them may run at any time."""
+    """Keeps the files of tables until this process ends, as lazy readers may run at any time."""
     if isinstance(tables, StoredTables):
         PINNED.add(tables)
     return tables
 
 
 def open_files(shard: tuple[TableFile, ...]) -> list[dict[str, np.ndarray]]:
-    """Returns [{"table/array": vector} of each file], mapped."""
+    """Returns [{"table/array": vector} of each file], memory-mapped."""
     return [file.open() for file in shard]
 
 
@@ -119,13 +118,13 @@ def own_rows(arrays, rank, workers):
 
 
 def ids_and_rows(arrays):
-    """Returns {"table/array": vector} of the ids and rows alone."""
+    """Returns {"table/array": vector} of only the ids and rows."""
     with_rows = [table for table in tables_of(arrays) if f"{table}/{ROWS}" in arrays]
     return {f"{t}/{kind}": arrays[f"{t}/{kind}"] for t in with_rows for kind in (IDS, ROWS)}
 
 
 def merge_rows(parts):
-    """Returns {"table/array": vector} of parts of which later rows replace earlier ones."""
+    """Returns {"table/array": vector} of parts, in which later rows replace earlier ones."""
     if len(parts) == 1:
         return parts[0]
     merged = {}

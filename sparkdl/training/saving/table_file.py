@@ -1,4 +1,4 @@
-"""A file of rows, in the format of safetensors: written in pieces, and mapped to be read."""
+"""Files of table rows in safetensors format, written in pieces and memory-mapped for reading."""
 
 import hashlib
 import json
@@ -17,19 +17,19 @@ from sparkdl.nn.tables.row_store import IDS
 
 KINDS = {"I64": np.dtype(np.int64), "I32": np.dtype(np.int32), "F32": np.dtype(np.float32)}
 NAMES = {kind: name for name, kind in KINDS.items()}
-LENGTH = 8  # bytes that say how long the header is
+LENGTH = 8  # bytes of the header's length
 LARGEST_HEADER = 1 << 24
 CHUNK = 1 << 24
-SMALL = 1 << 22  # bytes: a file that is mapped takes a descriptor of the process
+SMALL = 1 << 22  # bytes below which files are read: a mapped one takes a file descriptor
 KNOWN = weakref.WeakValueDictionary()  # {(path, sha256): TableFile} of this process
 ALIVE = weakref.WeakSet()  # all TableFiles of this process
-_lock = threading.Lock()  # of ALIVE, which may not change while it is walked through
-VERIFIED = set()  # (sha256, path, ...) of files of this host that this process has looked at
+_lock = threading.Lock()  # of ALIVE, which must not change during iteration
+VERIFIED = set()  # (sha256, path, ...) of this host's files that this process has verified
 
 
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """A file with {"table/array": vector}, ids in order. A copy of it is itself.
+    """A file with {"table/array": vector}, sorted by ids. A deep copy of it is itself.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class TableFile:
     bytes : int
     sha256 : str
     folder : TableFolder or None
-        Where it lies, for as long as this process has the file.
+        The file's folder, kept for as long as this process has the file.
     """
 
     path: str
@@ -57,14 +57,14 @@ class TableFile:
         return known_file, (self.path, self.bytes, self.sha256)
 
     def open(self):
-        """Returns its arrays, read-only, mapped from this host's disk, to which it is copied once.
+        """Returns its arrays, read-only and mapped from this host's disk, where it is copied once.
 
         Raises
         ------
         CheckpointError
-            It is not there, is another file, or has no rows in order.
+            If it is missing, is another file, or has no sorted rows.
         """
-        from sparkdl.data import files  # a task without rows needs none of it
+        from sparkdl.data import files  # tasks without rows don't need it
         from sparkdl.data.host_copy import host_copy
 
         try:
@@ -72,7 +72,7 @@ class TableFile:
                 local = files.local_path(self.path)
                 key = self._verify_once(local)
             else:
-                local = host_copy(self.path, self.sha256)  # which has verified it
+                local = host_copy(self.path, self.sha256)  # verifies it
                 key = self.sha256, local
             read = np.fromfile if self.bytes < SMALL else partial(np.memmap, mode="r")
             arrays = map_arrays(self.path, np.asarray(read(local, np.uint8)))
@@ -94,9 +94,9 @@ class TableFile:
         return key
 
     def lengths(self):
-        """Returns {"table/array": a vector of its type and length}, of zeros that take no memory.
+        """Returns {"table/array": vector of its type and length}, zeros that take no memory.
 
-        Of the file its header alone is read.
+        Only the file's header is read.
         """
         from sparkdl.data import files
 
@@ -108,14 +108,14 @@ class TableFile:
         return {n: np.broadcast_to(np.zeros(1, kind), count) for n, (kind, _, count) in entries}
 
     def copy_to(self, path):
-        """Copies it, and makes sure that the bytes are those that were written."""
+        """Copies the file, verifying that its bytes are those that were written."""
         from sparkdl.data import files
 
         with files.open(self.path) as source, files.open(path, "wb") as out:
             self._check(*fingerprint(chunks_of(source), out.write))
 
     def verify(self, path=None):
-        """Raises CheckpointError unless it, or a copy, has the bytes that were written."""
+        """Raises CheckpointError unless the file, or its copy, has the bytes that were written."""
         from sparkdl.data import files
 
         try:
@@ -133,18 +133,18 @@ class TableFile:
 
 
 def known_file(path, count, sha256):
-    """Returns the TableFile that this process has of these bytes at this path, or a new one."""
+    """Returns this process's TableFile of these bytes at this path, or a new one."""
     return KNOWN.get((path, sha256)) or TableFile(path, count, sha256)
 
 
 def chunks_of(file):
-    """Yields what an open file has yet to give."""
+    """Yields the rest of an open file."""
     while chunk := file.read(CHUNK):
         yield chunk
 
 
 def fingerprint(pieces, write=None):
-    """Returns (bytes, SHA-256) of pieces of bytes, each of which is given to `write`, too."""
+    """Returns (bytes, SHA-256) of pieces of bytes, passing each to `write`."""
     digest, count = hashlib.sha256(), 0
     for piece in pieces:
         digest.update(piece)
@@ -155,7 +155,7 @@ def fingerprint(pieces, write=None):
 
 
 def write_table_file(path, arrays):
-    """Writes a file and returns its TableFile; memory holds one piece at a time.
+    """Writes a file and returns its TableFile; only one piece is in memory at a time.
 
     Parameters
     ----------
@@ -165,14 +165,14 @@ def write_table_file(path, arrays):
     """
     from sparkdl.data import files
 
-    arrays = sorted(arrays, key=lambda one: -one[1].itemsize)  # so that all lie at whole numbers
+    arrays = sorted(arrays, key=lambda one: -one[1].itemsize)  # keeps all arrays aligned
     with files.open(path, "wb") as out:
         figures = fingerprint(pieces_of(arrays), out.write)
     return TableFile(path, *figures)
 
 
 def pieces_of(arrays):
-    """Yields the bytes of a file, see `write_table_file`."""
+    """Yields the bytes of a file; see `write_table_file`."""
     header, at = {}, 0
     for name, kind, numbers, _ in arrays:
         end = at + numbers * kind.itemsize
@@ -187,9 +187,9 @@ def pieces_of(arrays):
 
 
 def map_arrays(path, content):
-    """Returns {name: array} of a whole file's bytes, uint8 (n,); views that are not to be written.
+    """Returns {name: array} of a complete file's bytes, uint8 (n,), as read-only views.
 
-    CheckpointError for a file of another kind.
+    Raises CheckpointError for a file of another kind.
     """
     content.flags.writeable = False
     length = int.from_bytes(bytes(content[:LENGTH]), "little")
@@ -200,9 +200,10 @@ def map_arrays(path, content):
 
 
 def parse_header(path, header, length, size):
-    """Returns [(name, (dtype, offset, numbers))] of a header of so many bytes before `size` others.
+    """Returns [(name, (dtype, offset, numbers))] of a header of `length` bytes before `size`
+    others.
 
-    CheckpointError for another header.
+    Raises CheckpointError for an invalid header.
     """
     try:
         if len(header) < length:
@@ -227,7 +228,7 @@ def parse_entry(entry, size):
 
 
 def check_rows(path, arrays):
-    """Raises CheckpointError unless each table has ids in order, each once."""
+    """Raises CheckpointError unless each table has sorted ids without duplicates."""
     for name, ids in arrays.items():
         sound = ids.dtype == np.int64 and (ids[1:] > ids[:-1]).all()
         if name.rpartition("/")[2] == IDS and not sound:
@@ -235,9 +236,9 @@ def check_rows(path, arrays):
 
 
 def known_among(paths):
-    """Returns the set of those paths whose files something in this process may yet read.
+    """Returns the set of those paths whose files may still be read by this process.
 
-    A path is the same with its file system named or not, so at worst one of another is meant.
+    The file system is ignored in comparisons, so a path on another one may be included.
     """
     with _lock:
         alive = list(ALIVE)
@@ -246,5 +247,5 @@ def known_among(paths):
 
 
 def plain_path(path):
-    """Returns a path without the file system that a URI names."""
+    """Returns a path without the file system of a URI."""
     return re.sub(r"/+", "/", re.sub(r"^[\w+.-]+:(//[^/]*)?", "", path))

@@ -1,4 +1,4 @@
-"""Folders of table files that belong to this process: what nobody here has any more is removed."""
+"""Folders of table files owned by this process, removed once no object refers to them."""
 
 import os
 import threading
@@ -13,15 +13,15 @@ from sparkdl.data import files
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.training.saving.table_file import KNOWN, TableFile
 
-MADE = "_made"  # a file that folders begin with
+MADE = "_made"  # the first file of each folder
 SWEEP, PATIENCE = "sparkdl-sweep", 1.0
-OWN: dict[str, int] = {}  # {path of a folder: process that made it}, until it is removed
-GONE: deque[tuple[int, str]] = deque()  # (process, path) of what is to be removed by it
+OWN: dict[str, int] = {}  # {path of a folder: pid of its creator}, until it is removed
+GONE: deque[tuple[int, str]] = deque()  # (pid, path) of paths that the process is to remove
 
 
 @dataclass(frozen=True, eq=False)
 class TableFolder:
-    """A folder to which the workers of one launch write. A copy of it is itself."""
+    """A folder that the workers of one launch write to. A deep copy of it is itself."""
 
     path: str
 
@@ -30,14 +30,14 @@ class TableFolder:
 
 
 def make_folder(parent: str) -> TableFolder:
-    """Returns a new TableFolder in another; it goes once nobody in this process has it any more.
+    """Returns a new TableFolder in another, removed once no object of this process refers to it.
 
-    DataError where it cannot be made.
+    Raises DataError if it cannot be created.
     """
     sweep()
     sweep_at_end()
     path = f"{files.absolute(parent).rstrip('/')}/{uuid.uuid4().hex}"
-    files.write(f"{path}/{MADE}", b"")  # so that what cannot be written is known at once
+    files.write(f"{path}/{MADE}", b"")  # fails at once if the folder is not writable
     OWN[path] = os.getpid()
     folder = TableFolder(path)
     note_end(folder, path)
@@ -49,7 +49,7 @@ def own_file(
 ) -> TableFile:
     """Returns the TableFile of a worker's file in a folder; see `make_folder`.
 
-    With `check` ConfigError where this process does not find one that is new to it.
+    With `check`, raises ConfigError if this process cannot find a file that is new to it.
     """
     path = f"{folder.path}/{name}"
     known = KNOWN.get((path, sha256))
@@ -63,12 +63,12 @@ def own_file(
 
 
 def check_reached(file: TableFile) -> None:
-    """Raises ConfigError where this process does not find the file that a worker has written."""
+    """Raises ConfigError if this process cannot find the file that a worker has written."""
     try:
         found = files.size(file.path)
     except DataError as error:
         if not isinstance(error.__context__, FileNotFoundError):
-            return  # that it cannot tell now says nothing of the folder
+            return  # other errors say nothing about the folder
         found = 0
     if found != file.bytes:
         raise ConfigError(
@@ -79,12 +79,12 @@ def check_reached(file: TableFile) -> None:
 
 
 def note_end(one, path):
-    """Has a path removed by `sweep`, once nobody has the object any more."""
+    """Makes `sweep` remove a path once no object refers to it."""
     weakref.finalize(one, GONE.append, (os.getpid(), path)).atexit = False
 
 
 def sweep() -> None:
-    """Removes what nobody in this process has any more."""
+    """Removes the paths that no object of this process refers to any more."""
     while GONE:
         process, path = GONE.popleft()
         if process == os.getpid():
@@ -93,12 +93,12 @@ def sweep() -> None:
 
 @cache
 def sweep_at_end() -> None:
-    """Has all that belongs to this process removed as it ends, while threads can be started."""
+    """Has everything of this process removed at its end, while threads can still be started."""
     getattr(threading, "_register_atexit")(end)  # noqa: B009
 
 
 def end() -> None:
-    """Removes all, once no thread is left that may use it."""
+    """Removes everything, once no other thread is left that may use it."""
     if other_threads():
         threading.Thread(target=wait_and_sweep, name=SWEEP, daemon=False).start()
     else:
@@ -106,28 +106,28 @@ def end() -> None:
 
 
 def wait_and_sweep() -> None:
-    """Waits for all other threads that keep the process, and removes all."""
+    """Waits for all other threads that keep the process alive, and removes everything."""
     while others := other_threads():
-        with suppress(RuntimeError):  # one that has yet to begin
+        with suppress(RuntimeError):  # a thread that has not started yet
             others[0].join(PATIENCE)
     sweep_all()
 
 
 def other_threads() -> list[threading.Thread]:
-    """Returns the threads beside the main one that this process waits for as it ends."""
+    """Returns the threads, besides the main one, that this process waits for at its end."""
     main = threading.main_thread()
     return [t for t in threading.enumerate() if not t.daemon and t is not main and t.name != SWEEP]
 
 
 def sweep_all() -> None:
-    """Removes what belongs to this process."""
+    """Removes everything that belongs to this process."""
     for path, process in list(OWN.items()):
         if process == os.getpid():
             remove(path)
 
 
 def remove(path: str) -> None:
-    """Removes a file or folder, unless its file system cannot be reached any more."""
+    """Removes a file or folder, unless its file system is no longer reachable."""
     OWN.pop(path, None)
     with suppress(DataError, OSError, RuntimeError):
         files.remove(path)

@@ -1,4 +1,4 @@
-"""Table files that the checkpoints of a folder share, so that each is copied there once."""
+"""Table files shared by the checkpoints of a folder, so that each is copied there only once."""
 
 import os
 import re
@@ -16,7 +16,7 @@ NAME = re.compile(rf"({DIGEST.pattern})\.safetensors")  # by its SHA-256
 class TablePool:
     """The shared files of a folder of checkpoints, each named by its checksum.
 
-    One that another process has copied is verified before it is shared further.
+    A file that another process has copied is verified before it is shared further.
 
     Parameters
     ----------
@@ -30,15 +30,15 @@ class TablePool:
         self._verified = set()  # paths
 
     def place(self, sha256):
-        """Returns the path of the file of a checksum."""
+        """Returns the path of the file with a checksum."""
         return f"{self.path}/{sha256}.safetensors"
 
     def exists(self):
-        """Returns whether a checkpoint has had a file to share."""
+        """Returns whether any checkpoint has shared a file."""
         return files.is_directory(self.path)
 
     def add(self, file):
-        """Copies a TableFile and verifies the copy, unless it is there."""
+        """Copies a TableFile and verifies the copy, unless it is already there."""
         path = self.place(file.sha256)
         if not self._has(path, file):
             with files.atomic_path(path) as temporary:
@@ -47,7 +47,7 @@ class TablePool:
         self._verified.add(path)
 
     def _has(self, path, file):
-        """Returns whether the file is there, and whole; who resumes from it has verified it."""
+        """Returns whether the file is there and intact; resumed fits have verified theirs."""
         if file.path == path:
             return True
         if size_of(path) != file.bytes:
@@ -60,14 +60,14 @@ class TablePool:
         return False
 
     def prune(self, wanted):
-        """Removes all files but those of these checksums and those that this process may read."""
+        """Removes all files except those with these checksums and those in use by this process."""
         present = filter(None, map(NAME.fullmatch, files.list(self.path)))
         others = {self.place(match[1]) for match in present if match[1] not in wanted}
         for path in sorted(others - known_among(others)):
             files.remove(path)
 
     def remove_unfinished(self):
-        """Removes what a killed fit was copying."""
+        """Removes unfinished copies of killed fits."""
         for name in files.list(self.path) if self.exists() else ():
             beside, _ = files.parse_hidden(name) or ("", "")
             if NAME.fullmatch(beside):
@@ -75,6 +75,6 @@ class TablePool:
 
 
 def size_of(path):
-    """Returns the bytes of a file; None where there is none."""
+    """Returns the bytes of a file, None if it does not exist."""
     with suppress(DataError):
         return files.size(path)

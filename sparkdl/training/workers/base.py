@@ -1,4 +1,4 @@
-"""Bases of the workers: processes that turn a block of records and a state into a contribution."""
+"""Protocols of workers: processes that turn a block of records and a state into a contribution."""
 
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
@@ -13,8 +13,8 @@ MORE_SLOTS = "more slots have come"
 class Blocks(Protocol):
     """A data set as blocks of records that stay with the workers.
 
-    `sizes` are their numbers of records, in order; `seconds` is what making them took, by phase;
-    `were_kept` is whether their records were read by an earlier fit.
+    `sizes` are the blocks' numbers of records, in order; `seconds` is the time it took to make
+    them, by phase; `were_kept` is whether an earlier fit had read the records.
     """
 
     sizes: list[int]
@@ -22,15 +22,15 @@ class Blocks(Protocol):
     were_kept: bool
 
     def close(self, keep: bool = False) -> None:
-        """Frees what they take; with `keep`, the records may stay for the next fit."""
+        """Frees the storage; with `keep`, the records may stay for the next fit."""
 
 
 @contextmanager
 def closing_data(data):
-    """Closes the data of a fit in the end: Blocks, or what else has their `close`.
+    """Closes the data of a fit at its end: Blocks, or anything with the same `close`.
 
-    Its records may stay for the next fit unless this one fails by an error of ours: the data may be
-    at fault, but not where weights diverge.
+    The records may stay for the next fit, unless this one fails with a SparkdlError other than
+    DivergedError, in which case the data may be at fault.
     """
     keep = True
     try:
@@ -43,11 +43,11 @@ def closing_data(data):
 
 
 class Validation(NamedTuple):
-    """Data to evaluate on, as workers take it.
+    """Validation data, in the form that workers take.
 
     Parameters
     ----------
-    batches : what `launch` of the workers deals out
+    batches : data that the workers' `launch` distributes
     evaluator : Evaluator
     """
 
@@ -59,25 +59,25 @@ class LaunchedWorkers(Protocol):
     """Workers that were started together and stay until their task ends."""
 
     def error(self) -> Exception | None:
-        """Returns why the first worker that failed did; None while all is well. Never waits.
+        """Returns the error of the first worker that failed, or None. Never waits.
 
-        A SparkdlError that a task raised is given as it is. A worker whose process or executor is
-        gone is a WorkerError that names its rank and how it ended; so is any other exception.
+        A SparkdlError that a task raised is returned as it is. Any other exception, or the loss of
+        a worker's process or executor, gives a WorkerError with its rank and the reason.
         """
 
     def is_finished(self) -> bool:
         """Returns whether every task has returned. Never waits."""
 
     def stop(self) -> None:
-        """Ends what still runs, within some seconds, and forgets it; may be called twice."""
+        """Stops and drops what still runs, within some seconds; may be called twice."""
 
 
 class Workers(Protocol):
-    """A number of workers; LocalWorkers and SparkWorkers.
+    """A number of workers; implemented by LocalWorkers and SparkWorkers.
 
-    A task of `run_round` is a module function, or a partial of one: `task(shared, number, block)`,
-    given what all workers share, the number of a block, and the block. It returns a Contribution.
-    `host` is the name or address by which workers know the host of this process.
+    A task of `run_round` is a module-level function, or a partial of one: `task(shared, number,
+    block)`, given the data shared by all workers, the number of a block, and the block. It returns
+    a Contribution. `host` is the name or address by which workers know the host of this process.
     """
 
     size: int
@@ -89,7 +89,7 @@ class Workers(Protocol):
         Raises
         ------
         DataError
-            For the first record that cannot be used, and where there are none.
+            For the first unusable record, or if there are none.
         """
 
     def run_round(
@@ -100,54 +100,53 @@ class Workers(Protocol):
         Raises
         ------
         WorkerError
-            Where a worker fails for good; says which, and what it was doing.
+            If a worker fails for good; names the worker and what it was doing.
         """
 
     def room(self) -> int:
-        """Returns how many workers can be launched now; at a restart it may be fewer."""
+        """Returns the number of workers that can be launched; at a restart it may be smaller."""
 
     def reason_to_move(self) -> str | None:
-        """Returns in words why workers should be launched anew, on the slots that there are now.
+        """Returns why workers should be relaunched on the slots available now, or None.
 
-        MORE_SLOTS: those that share a task would share it with fewer. None: they are well placed.
+        MORE_SLOTS: fewer workers would share each task.
         """
 
     def move(self, reason: str) -> None:
-        """Says that the next launch is for this reason: no worker was lost, and none waits."""
+        """Announces the reason for the next launch: no worker was lost, and none is running."""
 
     def obstacle(self) -> str | None:
-        """Returns why `launch` cannot run the workers, in words; None where it can."""
+        """Returns why `launch` cannot run the workers, or None if it can."""
 
     def launch(self, task, blocks: Blocks, shares, shared: Any, validation=None) -> LaunchedWorkers:
         """Starts `task` once in each of len(shares) workers, all together, and returns at once.
 
-        A worker calls `task(shared, rank, blocks, validation)`. `blocks` is an iterator of
-        (number, Batch) over its share, once; a block may come in several pieces, and pieces in
-        any order. `validation` is an iterator of the Batches that are its share of the data to
-        evaluate on, None where there is none. A task takes all of `blocks` first, then all of
-        `validation`. What it returns is not kept. How workers find each other is the task's own
-        matter: `shared` may say where.
+        A worker calls `task(shared, rank, blocks, validation)`. `blocks` is an iterator of (number,
+        Batch) over its share, once; a block may come in several pieces, and pieces in any order.
+        `validation` is an iterator of the Batches of its share of the validation data, or None
+        without any. A task consumes all of `blocks`, then all of `validation`. Its result is
+        discarded. Workers must find each other by themselves; `shared` may say where.
 
         Parameters
         ----------
-        task : function of a module, or a partial of one
+        task : module-level function, or a partial of one
         blocks : Blocks
-            What `load` of these workers gave.
+            Returned by `load` of these workers.
         shares : sequence of sequences of int
             For each rank the numbers of its blocks: all blocks once; a share may be empty.
         shared : object
             The same for all workers.
-        validation : what these workers can deal out, or None
+        validation : data that these workers can distribute, or None
             LocalWorkers: an iterable of Batch; SparkWorkers: an RDD of Batch and Failure.
 
         Raises
         ------
         ConfigError
-            Where there is no room for so many at once; says for how many there is.
+            If not all can run at once; says how many can.
         """
 
     def other_memory(self) -> dict[str, int]:
-        """Returns the most bytes of processes that take part and are no workers: {name: bytes}."""
+        """Returns the peak bytes of participating processes that are no workers: {name: bytes}."""
 
     def close(self) -> None:
-        """Ends the processes, where they are ours."""
+        """Ends the processes, if they are ours."""

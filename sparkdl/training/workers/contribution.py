@@ -1,4 +1,6 @@
-"""Sums over workers that come out the same bit for bit, whichever worker is ready first."""
+"""Contributions of workers to a round, and their sums, bitwise reproducible in any order of
+arrival.
+"""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,7 +12,7 @@ from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import WorkerError
 from sparkdl.training.reporting.reports import WorkerFigures
 
-AT_DRIVER = 2  # sums that reach the driver, so that its memory does not grow with the workers
+AT_DRIVER = 2  # sums that reach the driver, whose memory must not grow with the workers
 
 
 @dataclass
@@ -22,20 +24,20 @@ class Contribution:
     vector : float32 (n,)
         Already weighted, so that the sum over workers is the mean.
     examples, updates, skipped : int
-        Examples trained (a sum), updates done by one worker (the most), and updates left out by
+        Examples trained (a sum), updates done by one worker (the maximum), and updates left out by
         all (see RoundReport).
     loss : float
         Sum over examples.
     reading, compute : float
-        Seconds, those of the slowest worker.
+        Seconds of the slowest worker.
     averaging : float
-        Seconds that the driver spent on sending the state out and adding what came back.
+        Seconds that the driver spent on sending the state and summing the results.
     devices : {str: int}
-        How many workers computed on each device.
+        Number of workers that computed on each device.
     memory : int
-        The most bytes that the process of one worker has had.
+        Peak bytes of one worker's process.
     changed : uint8 vector
-        A bit for each buffer: whether it is not as it was at the start of the round.
+        A bit for each buffer: whether it has changed since the start of the round.
     together : list of WorkerFigures
         Of several workers.
     """
@@ -55,14 +57,14 @@ class Contribution:
 
     @property
     def workers(self):
-        """The WorkerFigures of each worker, in the order in which they were added."""
+        """The WorkerFigures of each worker, in the order of addition."""
         times = self.reading, self.compute, 0.0
         return self.together or [WorkerFigures(self.examples, *times, memory=self.memory)]
 
     def add(self, other):
-        """Takes another one in; the vector is added in place."""
+        """Adds another contribution; the vector is updated in place."""
         self.together = [*self.workers, *other.workers]
-        with np.errstate(all="ignore"):  # the master looks at the sum
+        with np.errstate(all="ignore"):  # the master checks the sum
             np.add(self.vector, other.vector, out=self.vector)
         self.changed = self.changed | other.changed
         self.examples += other.examples
@@ -81,9 +83,9 @@ class Failure:
     Parameters
     ----------
     error : Exception
-        Comes out of another process as errors do that travel.
+        Crosses process boundaries as JSON.
     whose : str
-        Where it happened, for an error that is none of ours.
+        Where it happened, for an error that is not sparkdl's own.
     """
 
     error: Exception
@@ -101,7 +103,7 @@ def failure_from_json(meta, whose):
 def levels(count, depth):
     """Returns the number of sums after each level of a tree of `depth` over `count` workers.
 
-    The last level is the driver, which adds what is left: two sums if depth >= 2, else all.
+    The driver is the last level and adds the rest: two sums if depth >= 2, otherwise all.
     """
     groups, sizes = count, []
     for remaining in range(depth - 1, 0, -1):
@@ -114,14 +116,14 @@ def levels(count, depth):
 
 
 def group(rank, count, groups):
-    """Returns the group of a rank: neighbors together, none empty."""
+    """Returns the group of a rank; neighbors are together, and no group is empty."""
     return rank * groups // count
 
 
 def total(ranked):
-    """Returns the sum of (rank, Contribution) pairs in the order of rank; the first is added to.
+    """Returns the sum of (rank, Contribution) pairs in the order of rank, in place of the first.
 
-    Where there are Failures it is the one of the lowest rank instead.
+    If there are Failures, returns the one of the lowest rank instead.
     """
     results = [result for _, result in sorted(ranked, key=lambda pair: pair[0])]
     for result in results:
@@ -136,14 +138,14 @@ def total(ranked):
 
 
 def unwrap(result):
-    """Returns the Contribution, or the error raised."""
+    """Returns the Contribution, or raises the error of a Failure."""
     if isinstance(result, Failure):
         raise result.error
     return result
 
 
 def tree_total(ranked, count, depth):
-    """Returns the total of results in one place, in the order of a tree over workers."""
+    """Returns the total of results in one process, added in the order of a tree over workers."""
     remaining = count
     for groups in levels(count, depth):
         parts = {}

@@ -1,4 +1,4 @@
-"""Workers that are processes of this machine: for tests, notebooks and one big host."""
+"""Workers that are processes of this machine: for tests, notebooks and single large hosts."""
 
 import multiprocessing
 import os
@@ -21,12 +21,12 @@ from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 from sparkdl.training.workers.main_script import UNGUARDED, WORKER, check_script, unguarded_error
 
 GRACE = 5.0  # seconds for an idle process to end by itself
-starting = multiprocessing.get_context("spawn")  # other libraries' threads do not live on in a fork
+starting = multiprocessing.get_context("spawn")  # a fork would lack other libraries' threads
 
 
 @dataclass(frozen=True, eq=False)
 class LocalBlocks:
-    """Blocks in this process's memory; each round sends the workers what they train on."""
+    """Blocks in this process's memory; each round sends workers the ones they train on."""
 
     blocks: list[Batch]
     seconds: dict[str, float] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class LocalWorkers:
                 worker.send(BlockJob(task, shared, number, blocks.blocks[number]))
             results = [(rank, worker.receive()) for rank, (worker, _) in enumerate(jobs)]
         except BaseException:
-            self._kill()  # late results would be taken for those of the next round
+            self._kill()  # late results would be mistaken for those of the next round
             raise
         start = time.perf_counter()
         result = tree_total(results, len(results), depth)
@@ -155,7 +155,7 @@ class LocalWorkers:
 
 
 class WorkerProcess:
-    """One worker process as its owner sees it."""
+    """A worker process, as seen by its owner."""
 
     def __init__(self, rank, threads, timeout):
         self.rank, self.timeout = rank, timeout
@@ -169,28 +169,28 @@ class WorkerProcess:
         return f"worker {self.rank} (process {self.process.pid})"
 
     def send(self, job):
-        """Hands over a job; WorkerError if the process has ended or does not take it in time."""
+        """Sends a job; raises WorkerError if the process has ended or does not take it in time."""
         with self._in_time("did not take its part of a round"):
             self.pipe.send(job)
 
     def receive(self):
-        """Returns the result of the last job; WorkerError if the process ends or takes too long."""
+        """Returns the last job's result; WorkerError if the process ends or takes too long."""
         with self._in_time("no result of a round"):
             return self.pipe.recv()
 
     def kill(self) -> None:
-        """Ends the process whatever it does, and waits until it is gone."""
+        """Kills the process, whatever it does, and waits until it is gone."""
         self.pipe.close()
         self.process.kill()
         self.process.join()
 
     @contextmanager
     def _in_time(self, late):
-        """Kills the process when time is up: a pipe knows no time limit, but hangs up then."""
+        """Kills the process after the timeout: pipes have none, but then hang up."""
         expired = Event()
         watch = Timer(self.timeout, lambda: (expired.set(), self.process.kill()))
         try:
-            watch.start()  # in here: an interrupt must not leave it waiting
+            watch.start()  # inside `try`, so that an interrupt cannot leave it running
             yield
         except (EOFError, OSError):
             if expired.is_set():
@@ -208,10 +208,10 @@ class WorkerProcess:
 
 
 def serve(pipe, threads, rank=0):
-    """Serves as a worker: runs jobs until the other end hangs up."""
-    restrict_gpus((), turn=rank)  # GPUs go round
+    """Runs jobs as a worker until the owner hangs up."""
+    restrict_gpus((), turn=rank)  # GPUs are assigned in turn
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner, who then hangs up
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner, which then hangs up
     with suppress(EOFError, OSError):  # the owner has hung up
         while True:
             pipe.send(serve_job(pipe))
@@ -223,7 +223,7 @@ def serve_job(pipe):
         job = pipe.recv()
     except (EOFError, OSError):
         raise
-    except Exception as error:  # most often a task that this process cannot import
+    except Exception as error:  # usually a task that this process cannot import
         return Failure(error, "a job cannot be read")
     freeze_modules()
     return job.run(pipe)
@@ -239,7 +239,7 @@ class BlockJob:
     block: Batch
 
     def run(self, pipe):
-        """Runs in the process: returns the task's result, or what went wrong as a Failure."""
+        """Runs in the process; returns the task's result, or a Failure."""
         try:
             return self.task(self.shared, self.number, self.block)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Processes of this machine that stay for a whole fit."""
+"""Resident worker processes on this machine, which stay for a whole fit."""
 
 import gc
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, SparkdlError
 from sparkdl.training.workers.contribution import Failure
 
-END = "end"  # comes behind the blocks, and behind the batches to evaluate on
+END = "end"  # sent after the blocks, and after the validation batches
 
 
 @dataclass(frozen=True)
 class ResidentJob:
-    """The job of a spawned process: a task, as one of several. Records follow."""
+    """The job of a spawned process: a task for one of several ranks. Records follow."""
 
     task: Any
     shared: Any
@@ -22,31 +22,31 @@ class ResidentJob:
     evaluates: bool
 
     def run(self, pipe):
-        """Runs in the process: returns None, or what went wrong as a Failure."""
+        """Runs in the process; returns None, or a Failure."""
         validation = receive_items(pipe) if self.evaluates else None
         try:
             self.task(self.shared, self.rank, receive_items(pipe), validation)
         except Exception as error:
             return Failure(error, f"worker {self.rank}")
-        gc.collect()  # the process goes on: a group's memory, held in cycles, is not for the next
+        gc.collect()  # the process stays: frees a group's memory, which is held in cycles
         return None
 
 
 def receive_items(pipe):
-    """Yields the owner's items until it says that this is all."""
+    """Yields items until the owner sends END."""
     while (item := pipe.recv()) != END:
         yield item
 
 
 class LocalLaunchedWorkers:
-    """See LaunchedWorkers.
+    """LaunchedWorkers that are processes of this machine.
 
     Parameters
     ----------
     processes : list of WorkerProcess
         One for each rank; idle.
     give_up : function ()
-        Ends all processes, whatever they do.
+        Kills all processes, whatever they do.
     """
 
     def __init__(self, processes, give_up, task, blocks, shares, shared, validation):
@@ -62,7 +62,7 @@ class LocalLaunchedWorkers:
         self._start(processes, blocks, shares, validation)
 
     def error(self):
-        """Returns the error of the first worker that failed; None while all is well."""
+        """Returns the error of the first worker that failed, or None."""
         self._look()
         return self._error
 
@@ -72,9 +72,9 @@ class LocalLaunchedWorkers:
         return not self._left and self._error is None
 
     def stop(self):
-        """Ends what still runs. Processes whose tasks have all returned stay, for other work."""
+        """Stops what still runs. If all tasks have returned, the processes stay for other work."""
         if not self.is_finished():
-            self._stopped = True  # their exit codes mean nothing now
+            self._stopped = True  # exit codes mean nothing from now on
             self._give_up()
         if self._feeder is not None:
             self._feeder.join()
@@ -85,7 +85,7 @@ class LocalLaunchedWorkers:
         self._feeder.start()
 
     def _feed(self, processes, blocks, shares, validation):
-        """Sends the records, in a thread: the processes take them when they get to it."""
+        """Sends the records, in a thread; the processes receive them when they are ready."""
         try:
             for process, share in zip(processes, shares, strict=True):
                 for number in share:
@@ -97,7 +97,7 @@ class LocalLaunchedWorkers:
                 for process in processes:
                     process.pipe.send(END)
         except OSError:
-            pass  # a process has ended, which the others look after
+            pass  # a process has ended, which `_look` detects
         except SparkdlError as error:
             self._error = self._error or error
         except Exception as error:
@@ -112,14 +112,14 @@ class LocalLaunchedWorkers:
 
 
 def root_cause(known, other):
-    """Returns the first of two errors, but a lost peer gives way to the cause of the loss."""
+    """Returns the first of two errors, but prefers the cause of a loss to a lost peer."""
     if known is None or (isinstance(known, PeerError) and not isinstance(other, PeerError | None)):
         return other
     return known
 
 
 def task_outcome(process):
-    """Returns (error or None,) of a process that has ended its task, None of one that works."""
+    """Returns (error or None,) of a process that has ended its task, None of one still working."""
     try:
         if not process.pipe.poll():
             return None

@@ -1,6 +1,6 @@
-"""The script that spawned processes import: what keeps it from starting them once more.
+"""Guard against scripts that start workers while spawned processes import them.
 
-A spawned process imports the script of its owner, if there is one, before it does anything else.
+A spawned process first of all imports its owner's script, if there is one.
 """
 
 import multiprocessing
@@ -10,22 +10,22 @@ from multiprocessing import process
 
 from sparkdl.errors import ConfigError
 
-UNGUARDED = 93  # the exit code of a process whose script starts workers while it is imported
-WORKER = "sparkdl worker"  # the name of a process whose owner knows the code
+UNGUARDED = 93  # exit code of a process whose script starts workers when imported
+WORKER = "sparkdl worker"  # name of a process whose owner knows the exit code
 CURE = "put the script's statements below `if __name__ == '__main__':`"
 
 
 def check_script():
-    """Ends a process that is still importing its owner's script, without a traceback.
+    """Exits, without a traceback, from a process that is still importing its owner's script.
 
     Raises
     ------
     ConfigError
-        Processes cannot import this one's script: it has been read from standard input.
+        If processes cannot import this one's script, as it was read from standard input.
     """
     current = multiprocessing.current_process()
     if getattr(current, "_inheriting", False):
-        if current.name != WORKER:  # whoever started it does not know the code
+        if current.name != WORKER:  # its owner does not know the exit code
             print(unguarded_error(), file=sys.stderr)
         sys.exit(UNGUARDED)
     path = script()
@@ -39,8 +39,8 @@ def check_script():
 def script():
     """Returns the path of the script that spawned processes will import, or None.
 
-    What runs as a module (`python -m`) goes by its name; an interpreter that is typed into, a
-    notebook and `python -c` have nothing to import.
+    A module run by `python -m` is imported by name; an interactive interpreter, a notebook and
+    `python -c` have nothing to import.
     """
     main = sys.modules["__main__"]
     path = getattr(main, "__file__", None)
@@ -54,7 +54,7 @@ def name():
 
 
 def unguarded_error():
-    """Returns the error of the process that has started those which ended as UNGUARDED."""
+    """Returns the error for processes that ended with UNGUARDED, in their owner."""
     return ConfigError(
         f"each worker process imports the script that starts it, and {name()} starts workers "
         f"while it is imported; {CURE}"

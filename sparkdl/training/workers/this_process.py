@@ -1,4 +1,4 @@
-"""One worker that is this process itself: for small networks, many of which train side by side."""
+"""A worker that is this process itself, for many small networks trained side by side."""
 
 import time
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from sparkdl.training.workers.contribution import unwrap
 
 @dataclass(frozen=True, eq=False)
 class OneBlock:
-    """All records as one block, so that a round is an epoch: nobody waits for an average."""
+    """All records as one block, so that a round is an epoch and needs no averaging in between."""
 
     block: Batch
     seconds: dict[str, float] = field(default_factory=dict)
@@ -29,15 +29,15 @@ class OneBlock:
 
 
 class ThisProcess:
-    """A worker without a process of its own; it runs rounds of the driver, one after the other.
+    """A worker without a process of its own; runs rounds of the driver one after the other.
 
-    The weights are those of LocalWorkers(1) with as long a round, bit for bit.
+    The weights are bitwise those of LocalWorkers(1) with equally long rounds.
     """
 
     size, host = 1, "127.0.0.1"
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> OneBlock:
-        """Reads a source, checks it, and leaves its records where they are; see Workers.load."""
+        """Reads and checks a source, leaving its records in this process; see Workers.load."""
         start = time.perf_counter()
         batch = Batch.concat([*chain.from_iterable(read_splits(data, schema))])
         return OneBlock(in_order(batch), {"reading": time.perf_counter() - start})
@@ -59,11 +59,11 @@ class ThisProcess:
         """Does nothing: there are no other slots."""
 
     def obstacle(self) -> str | None:
-        """Returns why workers cannot stay for the whole fit: there is no process for them."""
+        """Returns why workers cannot be resident: there is no process for them."""
         return "the only worker is this process"
 
     def other_memory(self) -> dict[str, int]:
-        """Returns nothing: there is no other process."""
+        """Returns {}: there is no other process."""
         return {}
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ class ThisProcess:
 
 
 def in_order(batch):
-    """Returns the batch with its records in the order of their ids; as it is where they are."""
+    """Returns the batch with its records sorted by id, or itself if they are."""
     if (np.diff(batch.ids.astype(np.int64)) >= 0).all():
         return batch
     return batch.take(np.argsort(batch.ids, kind="stable"))
