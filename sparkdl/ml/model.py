@@ -1,4 +1,4 @@
-"""Base of the models: a trained network that adds columns to DataFrames."""
+"""Base class of the models: a trained network that adds columns to DataFrames."""
 
 import math
 from collections.abc import Callable, Collection
@@ -33,21 +33,21 @@ from sparkdl.training.reporting.history import History
 
 
 class NetworkModel(StageParams, TrainingParams, SavedStage):
-    """Base of the models.
+    """Base class of the models.
 
-    A subclass says which columns it adds (`outputs`, `fields`), and, where there may be several of
-    features or labels, which it reads (`_names`). The values of TrainingParams only
-    tell of the fit; what a model predicts does not depend on them.
+    A subclass defines the columns it adds (`outputs`, `fields`) and, if there may be several
+    columns of features or labels, those it reads (`_names`). The values of TrainingParams only
+    describe the fit; predictions do not depend on them.
 
     Attributes
     ----------
     network : Network
         The trained network; it needs no Spark.
     history : History or None
-        History of the fit; a loaded model has none.
+        Of the fit; None for a loaded model.
     """
 
-    _kept: ClassVar[tuple[str, ...]] = ()  # attributes that are saved beside the Params
+    _kept: ClassVar[tuple[str, ...]] = ()  # attributes saved besides the Params
 
     def __init__(self, network: Network, history: History | None = None) -> None:
         super().__init__()
@@ -178,11 +178,11 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         return net.evaluate_by(self.evaluator, records)
 
     def evaluator(self, transform: Any) -> Evaluator:
-        """Returns what counts predictions of minibatches, to which `transform` is done."""
+        """Returns the Evaluator of minibatches after `transform`."""
         return Evaluator(self.network.conf, transform)
 
     def spark_network(self) -> SparkNetwork:
-        """Returns the network with this session; executors are sent its weights once."""
+        """Returns the network in the current session; executors get its weights only once."""
         sc, master = current_context(), self.master_for(self.network.conf)
         kept = self._spark_network
         if kept is None or kept.sc is not sc or kept.master != master:
@@ -190,7 +190,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         return kept
 
     def layer_values(self, value: Any, *layers: str) -> list[np.ndarray]:
-        """Returns what layers give for one record, computed in this process."""
+        """Returns the outputs of layers for one record, computed in this process."""
         x = np.asarray(value.toArray() if hasattr(value, "toArray") else value)[np.newaxis]
         preprocessing = self.getPreprocessing()
         batch = self._schema().check(Batch.of(x), "the value")
@@ -216,4 +216,4 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
 
     def __getstate__(self) -> dict[str, Any]:
         network = Network(self.network.conf, self.network.state, self.network.device)
-        return vars(self) | {"network": network, "_spark_network": None}  # without what has run
+        return vars(self) | {"network": network, "_spark_network": None}  # without runtime state

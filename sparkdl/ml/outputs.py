@@ -1,4 +1,4 @@
-"""What a network's outputs are to pyspark.ml, and the StructFields of their columns."""
+"""The outputs of a network in terms of pyspark.ml, and the StructFields of their columns."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from sparkdl.spark.inference.output_columns import CLASSES, VALUES, YES_OR_NO, O
 
 
 def kind_of_output(place: PlacedLayer) -> str:
-    """Returns the kind of an output, as OutputColumns has it."""
+    """Returns the kind of an output, as in OutputColumns."""
     loss = place.layer.loss
     if loss.predicts == "class":
         return CLASSES
@@ -24,21 +24,21 @@ def kind_of_output(place: PlacedLayer) -> str:
 
 
 def is_flat(place: PlacedLayer) -> bool:
-    """Returns whether an output gives one row of numbers a record, no sequence or image."""
+    """Returns whether an output is a row of numbers per record, not a sequence or image."""
     return len(place.out_shape) == 1
 
 
 def class_count(place: PlacedLayer) -> int:
-    """Returns the number of classes that an output tells apart."""
+    """Returns the number of classes of an output."""
     return 2 if kind_of_output(place) == YES_OR_NO else place.out_shape[-1]
 
 
 def fields_of(
     conf: Conf, output: OutputColumns, labels: Sequence[str] | None = None
 ) -> list[StructField]:
-    """Returns the fields of an output's columns, with metadata as pyspark.ml's own models have.
+    """Returns the fields of an output's columns, with the metadata of pyspark.ml's own models.
 
-    Those of a prediction have the classes' names, or their number; those of vectors the width.
+    Predictions have the names or the number of classes, vectors their width.
     """
     [place] = [place for place in conf.outputs if place.name == output.layer]
     one = is_flat(place) and (output.kind != VALUES or place.out_shape[0] == 1)
@@ -52,7 +52,7 @@ def fields_of(
 
 
 def check_names(stage: Any) -> None:
-    """Raises ConfigError where two columns of predictions have one name."""
+    """Raises ConfigError if two columns of predictions have the same name."""
     names: list[str] = []
     for param in ("predictionCol", "probabilityCol", "rawPredictionCol"):
         value = stage.getOrDefault(param)
@@ -78,5 +78,5 @@ def notes_of(
 
 
 def nominal(labels: Sequence[str]) -> dict[str, object]:
-    """Returns the metadata of a column of classes, which IndexToString reads."""
+    """Returns the metadata of a column of classes, read by IndexToString."""
     return {"ml_attr": {"type": "nominal", "vals": list(labels)}}

@@ -1,4 +1,4 @@
-"""Params that the estimators and their models have beside those of pyspark.ml."""
+"""Params of the estimators and their models, in addition to those of pyspark.ml."""
 
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ from sparkdl.training.reporting.listeners import Listener
 
 
 class HasMaster(Params):
-    """Mixin for param master: how and on which device is computed."""
+    """Mixin for param master: the method of training, and the device to compute on."""
 
     master: "Param[str]" = Param(
         Params._dummy(),
@@ -52,7 +52,7 @@ class HasMaster(Params):
         return master_of(self.getOrDefault(self.master))
 
     def master_for(self, conf: Conf) -> TrainingMaster:
-        """Returns the master that was set, or else the one that a network takes by default."""
+        """Returns the master that was set, or else the network's default one."""
         return self.getMaster() if self.isSet(self.master) else default_master(conf)
 
     def setMaster(self, value: TrainingMaster | str) -> Self:
@@ -61,7 +61,7 @@ class HasMaster(Params):
 
 
 class HasPreprocessing(Params):
-    """Mixin for param preprocessing: what is done to features first, in training and in use."""
+    """Mixin for param preprocessing: a transform of features, in training and in use."""
 
     preprocessing: "Param[str]" = Param(
         Params._dummy(),
@@ -93,7 +93,7 @@ class StageParams(HasMaster, HasPreprocessing):
 
 
 class HasNetwork(Params):
-    """Mixin for param network: what is trained."""
+    """Mixin for param network: the network to train."""
 
     network: "Param[Any]" = Param(
         Params._dummy(),
@@ -118,7 +118,7 @@ class HasNetwork(Params):
 
 
 class HasListeners(Params):
-    """Mixin for param listeners: who hears of a fit as it goes on."""
+    """Mixin for param listeners: listeners of a fit."""
 
     listeners: "Param[list[Listener]]" = Param(
         Params._dummy(),

@@ -1,7 +1,7 @@
-"""Stages on disk: pyspark.ml's metadata, and beside it directories that Network.save writes.
+"""Stages on disk: pyspark.ml's metadata, next to directories written by Network.save.
 
-Both go through Spark, so a path means what it means to Spark: one without a scheme is on the
-default file system, and Hadoop's own configuration says how it is reached.
+Both go through Spark, so paths mean what they mean to Spark: one without a scheme is on the default
+file system, which is reached as Hadoop's own configuration says.
 """
 
 import tempfile
@@ -22,9 +22,9 @@ from sparkdl.errors import CheckpointError
 from sparkdl.spark.connect.sessions import is_connect, unsupported
 from sparkdl.training.network import Network
 
-NETWORK = "network"  # the folder below that of a stage
-ABOUT = "sparkdl"  # the key of our own in the metadata
-LISTENERS = "listeners"  # the Param whose values are of this process alone
+NETWORK = "network"  # folder of a network, in that of its stage
+ABOUT = "sparkdl"  # our own key in the metadata
+LISTENERS = "listeners"  # Param whose values exist only in this process
 
 
 class SavedStage(MLWritable, MLReadable[Any]):
@@ -43,8 +43,8 @@ class SavedStage(MLWritable, MLReadable[Any]):
 class StageWriter(MLWriter):
     """Writes an estimator or a model.
 
-    A stage says `networks_to_write()`, a list of Network, and `about()`, what else is kept, as JSON
-    has it.
+    A stage provides `networks_to_write()`, a list of Network, and `about()`, further JSON values to
+    keep.
     """
 
     def __init__(self, stage: Any) -> None:
@@ -52,7 +52,7 @@ class StageWriter(MLWriter):
         self.stage = stage
 
     def save(self, path: str) -> None:
-        """Writes the stage to a new folder, or in place of what is there after `overwrite`."""
+        """Writes the stage to a new folder, or replaces an existing one after `overwrite`."""
         require_files(self.sparkSession)
         super().save(path)
 
@@ -65,10 +65,10 @@ class StageWriter(MLWriter):
 
 
 class StageReader(MLReader[Any]):
-    """Reads what StageWriter wrote.
+    """Reads a stage written by StageWriter.
 
-    A class says `from_saved(network, about)`, which makes a stage: `network(number)` reads one of
-    the networks, unless given the first.
+    Its class provides `from_saved(network, about)`, which makes the stage: `network(number)` reads
+    one of the networks, by default the first.
     """
 
     def __init__(self, cls: type) -> None:
@@ -76,7 +76,7 @@ class StageReader(MLReader[Any]):
         self.cls: Any = cls
 
     def load(self, path: str) -> Any:
-        """Returns the stage; CheckpointError where it is of another class, or damaged."""
+        """Returns the stage; raises CheckpointError if it is of another class, or damaged."""
         require_files(self.sparkSession)
         metadata = DefaultParamsReader.loadMetadata(path, self.sc)
         if metadata["class"] != public_name(self.cls):
@@ -94,9 +94,9 @@ class StageReader(MLReader[Any]):
 
 
 def values_to_write(stage: Any) -> dict[str, Any]:
-    """Returns {name: value} of the Params that were set, as JSON has them.
+    """Returns {name: value} of the Params that were set, for JSON.
 
-    None, as of weightCol=None, is left out where a Param has no default: no reader takes it.
+    None, as in weightCol=None, is left out if a Param has no default, as no reader accepts it.
     """
     values = {p.name: v for p, v in stage._paramMap.items() if not isinstance(v, Network)}
     values.pop(LISTENERS, None)
@@ -104,14 +104,14 @@ def values_to_write(stage: Any) -> dict[str, Any]:
 
 
 def require_files(spark: SparkSession) -> None:
-    """Raises UnsupportedError where Spark's file systems cannot be reached."""
+    """Raises UnsupportedError if Spark's file systems cannot be reached."""
     if is_connect(spark):
         cure = "its client reaches no file system of Hadoop; model.network.save(path) writes here"
         raise unsupported("reading and writing stages", cure)
 
 
 def public_name(cls: type) -> str:
-    """Returns the name by which users import a class, wherever it is defined."""
+    """Returns the name under which users import a class, wherever it is defined."""
     return f"{cls.__module__.rpartition('.')[0]}.{cls.__name__}"
 
 
@@ -130,7 +130,7 @@ def write_network(spark: SparkSession, network: Network, path: str) -> None:
 
 
 def read_network(spark: SparkSession, path: str) -> Network:
-    """Returns the Network that `write_network` wrote."""
+    """Returns the Network written by `write_network`."""
     with tempfile.TemporaryDirectory() as folder:
         local = Path(folder, NETWORK)
         source, system = hadoop_path(spark, path)
@@ -141,7 +141,7 @@ def read_network(spark: SparkSession, path: str) -> Network:
 
 
 def hadoop_path(spark: SparkSession, path: str) -> Any:
-    """Returns a path as Hadoop has it, and its file system."""
+    """Returns a path as a Hadoop Path, and its file system."""
     jvm: Any = spark.sparkContext._jvm
     found = jvm.org.apache.hadoop.fs.Path(path)
     return found, found.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())

@@ -1,4 +1,4 @@
-"""Rows and columns of a DataFrame that a fit reads."""
+"""The rows and columns of a DataFrame that a fit reads."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +19,7 @@ CASES = "spark.sql.caseSensitive"
 
 
 def require_frame(dataset: Any) -> None:
-    """Raises ConfigError unless what a stage is given is a DataFrame of Spark."""
+    """Raises ConfigError unless given a DataFrame of Spark."""
     if not is_frame(dataset):
         raise ConfigError(
             f"dataset must be a DataFrame of Spark, got {kind_of(dataset)}; "
@@ -28,12 +28,12 @@ def require_frame(dataset: Any) -> None:
 
 
 def weight_column(stage: FitParams) -> str | None:
-    """Returns the name of a stage's column of weights; as pyspark.ml has it, "" is none."""
+    """Returns the name of a stage's weight column, or None; in pyspark.ml, "" means none."""
     return (stage.getWeightCol() if stage.isDefined(stage.weightCol) else "") or None
 
 
 def indicator_column(stage: FitParams) -> str | None:
-    """Returns the name of the column that sets rows apart, of which "" is none, too."""
+    """Returns the name of the column that marks validation rows, or None; "" means none, too."""
     marked = stage.isDefined(stage.validationIndicatorCol)
     return (stage.getValidationIndicatorCol() if marked else "") or None
 
@@ -41,9 +41,9 @@ def indicator_column(stage: FitParams) -> str | None:
 def divide_rows(
     stage: FitParams, dataset: DataFrame
 ) -> tuple[DataFrame, DataFrame | None, dict[str, Any]]:
-    """Returns the rows to train on, those marked to evaluate on or None, and options of a fit.
+    """Returns the training rows, the rows marked for validation or None, and options of a fit.
 
-    The options are what SparkNetwork.fit does about the rest: a share held out, weights of classes.
+    The options make SparkNetwork.fit hold out a share, or weight classes.
     """
     marks, options = indicator_column(stage), fit_options(stage)
     if marks is not None and "validation_split" in options:
@@ -58,7 +58,7 @@ def divide_rows(
 
 
 def fit_options(stage: Any) -> dict[str, Any]:
-    """Returns `validation_split` and `class_weight` of SparkNetwork.fit, where Params have them."""
+    """Returns `validation_split` and `class_weight` of SparkNetwork.fit, if the Params are set."""
     options: dict[str, Any] = {}
     if stage.isDefined(stage.validationSplit):
         share = stage.getValidationSplit()
@@ -71,7 +71,7 @@ def fit_options(stage: Any) -> dict[str, Any]:
 
 
 def marked_rows(dataset: DataFrame, name: str) -> Column:
-    """Returns whether a column says that a row is set apart; null means no."""
+    """Returns the condition that a column marks a row for validation; null means no."""
     require_one(name, dataset.columns)
     require_distinct(dataset, [name])
     kind = dataset.schema[name].dataType
@@ -82,7 +82,7 @@ def marked_rows(dataset: DataFrame, name: str) -> Column:
 
 
 def require_distinct(frame: DataFrame, names: Iterable[str]) -> None:
-    """Raises ConfigError where Spark takes columns of other names for one of these."""
+    """Raises ConfigError if Spark would confuse other columns with these, ignoring case."""
     known = frame.columns
     for name in names:
         same = [one for one in known if one.lower() == name.lower()]
@@ -94,16 +94,16 @@ def require_distinct(frame: DataFrame, names: Iterable[str]) -> None:
 
 
 class ReadColumns:
-    """The columns that are read, under names that SparkNetwork tells apart.
+    """The columns to read, under names that SparkNetwork can tell apart.
 
-    Several features, or labels, get those that the network has. Others keep their own, unless
-    another column has got it.
+    Several columns of features, or labels, get the network's names for them. Others keep their own
+    names, unless another column has taken it.
 
     Attributes
     ----------
     names : {str: str or None}
-        The options `features`, `label` and `weights` of SparkNetwork.fit. Where there are several
-        columns, the name is not looked at.
+        The options `features`, `label`, `weights` of SparkNetwork.fit. A name is ignored if there
+        are several such columns.
     """
 
     def __init__(
@@ -120,9 +120,9 @@ class ReadColumns:
                 self.names[group] = self._add(*columns.values())
 
     def _add(self, name: str) -> str:
-        """Returns the name that a column gets: its own, or one that no other column has."""
+        """Returns the name that a column gets: its own, or an unused one."""
         own = name
-        taken = {target.lower() for _, target in self._pairs}  # Spark knows no upper and lower case
+        taken = {target.lower() for _, target in self._pairs}  # Spark ignores case
         while own.lower() in taken and (name, own) not in self._pairs:
             own = f"_{own}"
         self._pairs[name, own] = None

@@ -1,11 +1,11 @@
-"""Params of a fit, which estimators and their models have: getters here, setters in estimators."""
+"""Params of a fit, shared by estimators and their models: getters here, setters in estimators."""
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasMaxIter, HasSeed, HasValidationIndicatorCol, HasWeightCol
 
 
 class HasValidation(HasValidationIndicatorCol):
-    """Mixin for params of validation: which rows, and what their figures decide."""
+    """Mixin for params of validation: its rows, and the use of its figures."""
 
     validationSplit: "Param[float]" = Param(
         Params._dummy(),
@@ -64,8 +64,8 @@ class HasValidation(HasValidationIndicatorCol):
 class TrainingParams(HasValidation, HasMaxIter, HasSeed, HasWeightCol):
     """Params of all estimators that their models have as well.
 
-    Only estimators set their defaults, and a fit copies these to its model: a model that was not
-    fitted, or was saved before models had them, leaves them undefined.
+    Only estimators set their defaults, and a fit copies them to its model: in a model that was not
+    fitted, or was saved by an older version, they are undefined.
     """
 
     batchSize: "Param[int]" = Param(
@@ -84,7 +84,7 @@ class TrainingParams(HasValidation, HasMaxIter, HasSeed, HasWeightCol):
 
     def __init__(self) -> None:
         super().__init__()
-        # pyspark's is another one in each process; without one the network's own seed holds.
+        # pyspark's default differs between processes; without one the network's own seed is used.
         self._defaultParamMap.pop(self.seed)
 
     def getBatchSize(self) -> int:

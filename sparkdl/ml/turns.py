@@ -1,8 +1,7 @@
-"""Fits of one Spark application take turns.
+"""Mutual exclusion of fits in a Spark application.
 
-A fit uses all slots that it finds, and workers that talk to each other need theirs at once. Two
-fits side by side, as CrossValidator(parallelism=2) asks for, would wait for each other's slots.
-One that a listener of a fit begins is part of that fit's turn: it would wait for itself.
+A fit uses all available slots, and communicating workers need theirs at once. Two concurrent fits,
+as with CrossValidator(parallelism=2), would wait for each other's slots.
 """
 
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ _TURNS: "WeakKeyDictionary[Any, Any]" = WeakKeyDictionary()
 
 @contextmanager
 def taking_turns(sc: Any) -> Iterator[None]:
-    """Waits until no other thread's fit of this context runs inside."""
+    """Waits until no other fit of this context runs inside."""
     with _LOCK:
         turn = _TURNS.setdefault(sc, RLock())
     with turn:

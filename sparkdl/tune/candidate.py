@@ -1,4 +1,4 @@
-"""What a trial tries: the network and the options of its fit, as `define` gives them."""
+"""The network of a trial and the options of its fit, as returned by `define`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,15 +13,15 @@ OPTIONS = "epochs", "batch_size"
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A network, and how a trial fits it.
+    """A network, and the options of its fit in a trial.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     epochs : int
-        At most: a pruner, or early stopping, may end it before.
+        Maximum; a pruner or early stopping may end the trial earlier.
     batch_size : int
-        Examples of a minibatch, of each worker where there are several.
+        Examples of a minibatch, per worker if there are several.
     """
 
     conf: Any
@@ -34,7 +34,7 @@ class Candidate:
 
 
 def candidate_of(given: Any, defaults: dict[str, int]) -> Candidate:
-    """Returns the Candidate of what `define` gave: a conf, or (conf, {option: value})."""
+    """Returns the Candidate from the result of `define`: a conf, or (conf, {option: value})."""
     conf, options = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
     if not isinstance(conf, Conf) or not isinstance(options, dict):
         raise ConfigError(

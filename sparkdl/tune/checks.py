@@ -1,4 +1,4 @@
-"""What a search refuses before any job."""
+"""Checks of a search's options before any job."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from sparkdl.training.reporting.monitor import MODES, VALIDATION, is_number
 
 
 def check_options(search: Any, optuna: Any) -> None:
-    """Raises ConfigError for an option of a Search that cannot work."""
+    """Raises ConfigError for an invalid option of a Search."""
     require(search, "define", callable(search.define), "a function of an optuna.Trial")
     check_study(search, optuna)
     require(search, "epochs", is_integer(search.epochs, 1), "an integer >= 1")

@@ -1,4 +1,4 @@
-"""Several networks that vote, as one model of pyspark.ml."""
+"""Ensembles: several networks that vote, as one model of pyspark.ml."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -193,7 +193,7 @@ class EnsembleModel(
         return only_names(self, self._conf, self.getFeaturesCol(), self.getLabelCol(), known)
 
     def _map_function(self, schema):
-        """Returns a function for mapInArrow, and the schema of what it gives."""
+        """Returns a function for mapInArrow, and the schema of its result."""
         vote, transform, device = self.vote, self.getPreprocessing(), self._master.task_device
         names = self.getPredictionCol(), self.getProbabilityCol() if vote.kind != VALUES else ""
         output = OutputColumns(self._conf.main.name, vote.kind, *names)
@@ -204,7 +204,7 @@ class EnsembleModel(
         return column_function(*parts, layers=[output.layer])
 
     def _share(self):
-        """Returns the networks as executors are sent them, again only where they are others."""
+        """Returns the networks shared with executors; they are sent again only if changed."""
         sc, master = SparkContext.getOrCreate(), self._master
         states = [one.state for one in self.networks]
         key = sc, master, states, [*map(checksum, states)]
@@ -219,11 +219,11 @@ class EnsembleModel(
 
     def __getstate__(self) -> dict[str, Any]:
         networks = [Network(one.conf, one.state, one.device) for one in self.networks]
-        return vars(self) | {"networks": networks, "_shared": None}  # without what has run
+        return vars(self) | {"networks": networks, "_shared": None}  # without runtime state
 
 
 def check_members(model: EnsembleModel) -> None:
-    """Raises ConfigError unless the networks can vote so."""
+    """Raises ConfigError unless the networks can vote in this way."""
     networks = model.networks
     if not networks or not all(isinstance(network, Network) for network in networks):
         raise ConfigError(f"EnsembleModel.networks must be Networks, got {brief(networks)}")
@@ -245,7 +245,7 @@ def check_members(model: EnsembleModel) -> None:
 
 
 def check_weights(weights: tuple[float, ...] | None, count: int, needed: bool) -> None:
-    """Raises ConfigError unless they are a weight for each network."""
+    """Raises ConfigError unless there is a valid weight for each network."""
     given = weights or ()
     sound = len(given) == count and min(given) >= 0 and 0 < sum(given) < math.inf
     if not sound and (needed or weights is not None):

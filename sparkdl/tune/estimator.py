@@ -27,7 +27,7 @@ from sparkdl.tune.votes import VOTINGS
 if TYPE_CHECKING:
     import optuna
 
-OWN_PARAMS = "sparkdl params"  # attribute of a trial: {Param: value} of what `define` gave it
+OWN_PARAMS = "sparkdl params"  # attribute of a trial: {Param: value} set by `define`
 PARAMS = {"epochs": "maxIter", "batch_size": "batchSize"}
 
 
@@ -115,11 +115,11 @@ class TuneEstimator(Estimator[Any]):
         return self._model(search, labels, dataset.columns)
 
     def _define(self, trial):
-        """Returns what `define` gives, checked as the estimator checks its network."""
+        """Returns the result of `define`, checked as the estimator checks its network."""
         given, stage = self.define(trial), self.estimator
         conf, *options = given if isinstance(given, tuple) else (given,)
         if not isinstance(conf, Conf):
-            return given  # which the search refuses
+            return given  # the search refuses it
         is_classifier = isinstance(stage, SparkNetworkClassifier)
         (check_classes if is_classifier else check_values)(stage, conf)
         if stage.isDefined(stage.seed):
@@ -129,7 +129,7 @@ class TuneEstimator(Estimator[Any]):
         return (conf, *options) if options else conf
 
     def _options(self, stage):
-        """Returns the options of a Search that the estimator's Params stand for."""
+        """Returns the options of a Search that correspond to the estimator's Params."""
         master = master_to_train(stage)
         return {
             "epochs": stage.getMaxIter(),
@@ -145,7 +145,7 @@ class TuneEstimator(Estimator[Any]):
         }
 
     def _data(self, stage, dataset):
-        """Returns (rows to train on, rows to evaluate on or None, options of Search.fit)."""
+        """Returns (training rows, validation rows or None, options of Search.fit)."""
         train, validation, options = divide_rows(stage, dataset)
         options |= {"features": stage.getFeaturesCol(), "label": stage.getLabelCol()}
         options |= {"weights": weight_column(stage), "transform": stage.getPreprocessing()}
@@ -154,8 +154,8 @@ class TuneEstimator(Estimator[Any]):
     def _model(self, search, labels, columns):
         """Returns the model of the best networks, with the estimator's Params.
 
-        A single one has those with which its trial was trained; of several, those are undefined
-        that are not the same for all.
+        A single network has the Params of its trial; of several networks, Params that differ are
+        undefined.
         """
         stage, best = self.estimator, search.best_trials(self.models)
         if self.models > 1:
@@ -175,7 +175,7 @@ class TuneEstimator(Estimator[Any]):
 
 
 def require_no_listeners(estimator: Any) -> None:
-    """Raises ConfigError where an estimator has listeners."""
+    """Raises ConfigError if an estimator has listeners."""
     listeners = estimator.getListeners()
     if listeners:
         raise ConfigError(
@@ -185,25 +185,27 @@ def require_no_listeners(estimator: Any) -> None:
 
 
 def best_conf(model: Any) -> Conf:
-    """Returns the conf of a model's network, of several the first."""
+    """Returns the conf of a model's network, or of the first of several."""
     return (model.networks[0] if hasattr(model, "networks") else model.network).conf
 
 
 def values_of_trials(estimator: Any, options: list[dict[str, int]]) -> dict[str, set[Any]]:
-    """Returns {Param: its values in trials}, of those that some trial has as its own option."""
+    """Returns {Param: its values in trials} for the Params that any trial sets itself."""
     names = {name for each in options for name in each}
     rest: dict[str, Any] = {n: estimator.getOrDefault(n) for n in names if estimator.isDefined(n)}
     return {name: {each.get(name, rest.get(name)) for each in options} for name in names}
 
 
 def undefine(model: Any, param: Any) -> None:
-    """Takes a Param's value, and its default, from a model."""
+    """Removes a Param's value and default from a model."""
     model.clear(param)
     model._defaultParamMap.pop(param, None)
 
 
 def own_params(options: dict[str, Any]) -> dict[str, int]:
-    """Returns {Param: value} of a trial's own options; what cannot be the search refuses."""
+    """Returns {Param: value} of a trial's own options, without invalid ones, which the search
+    refuses.
+    """
     return {
         PARAMS[name]: int(value)
         for name, value in options.items()

@@ -1,4 +1,4 @@
-"""How a trial is run: as one task of an executor, or as a fit on all slots."""
+"""Execution of trials: each as one task of an executor, or as a fit on all slots."""
 
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from sparkdl.tune.trial_task import TrialResult, as_task, run_trial
 
 
 class LocalExecution:
-    """Runs each trial as a job of one task, which Spark tries again where an executor is lost.
+    """Runs each trial as a job of one task, which Spark retries if an executor is lost.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class LocalExecution:
             with describe_jobs(self._sc, f"trial {number}"), clear_errors(f"trial {number}"):
                 found = self._compute(candidate, rank)
             finish(self._run, self._models, number, candidate, unwrap(*found))
-        except (ConfigError, DataError):  # which other trials would meet, too
+        except (ConfigError, DataError):  # other trials would fail in the same way
             raise
         except SparkdlError as error:
             self._run.fail(number, error)
@@ -51,7 +51,7 @@ class LocalExecution:
             self._progress.forget(number)
 
     def _compute(self, candidate, rank):
-        """Returns [what `run_trial` gives]; the candidate travels beside the secret."""
+        """Returns [the result of `run_trial`]; the candidate is sent apart from the secret."""
         with sharing(self._sc, candidate) as tried:
             trial = partial(run_trial, self._progress.secret, self._shared, tried)
             task = partial(as_task, self._device, trial, rank)
@@ -100,7 +100,7 @@ class DistributedExecution:
 
 
 def run_locally(sc, run, first, given, setup, models, parallelism):
-    """Runs trials side by side, on data that each executor is sent once.
+    """Runs trials concurrently, on data that is sent to each executor once.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def run_locally(sc, run, first, given, setup, models, parallelism):
     setup : TrialSetup
         Without data and address.
     parallelism : int or None
-        Trials at a time; None: as many as there are slots.
+        Concurrent trials; None: one per slot.
     """
     conf = first[1].conf
     run.require_data_of(conf, given.records().transform)
@@ -133,7 +133,7 @@ def run_distributed(sc, run, first, given, setup, models, master):
 
 
 def finish(run, models, number, candidate, result):
-    """Keeps the network of a trial, then tells the study: what it calls complete is there."""
+    """Saves the network of a trial before telling the study, so that complete trials have one."""
     if not result.pruned:
         models.put(number, Network(candidate.conf, result.state))
     run.end(number, result)

@@ -1,4 +1,4 @@
-"""The networks of finished trials: in a folder, or in the driver's memory."""
+"""Storage of finished trials' networks: in a folder, or in the driver's memory."""
 
 import re
 
@@ -14,14 +14,14 @@ class Models:
     Parameters
     ----------
     path : str or None
-        Folder, local or a URI. None: they are in memory.
+        Folder, local or a URI. None: networks are kept in memory.
     """
 
     def __init__(self, path):
         self._path, self._networks = None if path is None else as_text(path), {}
 
     def check(self, trials):
-        """Raises ConfigError where the folder has networks of another study, of more trials."""
+        """Raises ConfigError if the folder has networks of a study with more trials."""
         strange = [number for number in self._listed() if number >= trials]
         if strange:
             raise ConfigError(
@@ -30,7 +30,7 @@ class Models:
             )
 
     def put(self, number, network):
-        """Keeps the network of a trial."""
+        """Stores the network of a trial."""
         if self._path is None:
             self._networks[number] = network
         else:

@@ -1,4 +1,4 @@
-"""A Search as notebooks show it, by Jupyter's _repr_html_: its trials, the best first."""
+"""HTML table of a Search's trials for notebooks, shown by Jupyter's _repr_html_."""
 
 from typing import TYPE_CHECKING
 
@@ -7,11 +7,11 @@ from sparkdl.html_elements import element, table, text_of
 if TYPE_CHECKING:
     import optuna
 
-MOST = 50  # trials that are shown
+MOST = 50  # most trials shown
 
 
 def search_html(study: "optuna.Study | None") -> str:
-    """Returns a table of the trials of a study: finished ones first, the best of them on top."""
+    """Returns a table of a study's trials: finished ones first, best on top."""
     trials = [] if study is None else study.get_trials(deepcopy=False)
     if study is None or not trials:
         return text_of(element("p", "no trials yet"))
@@ -25,13 +25,13 @@ def search_html(study: "optuna.Study | None") -> str:
 
 
 def _place(trial, sign):
-    """Returns the key to sort a trial by; one that was not finished has no place of its own."""
+    """Returns the sort key of a trial; unfinished ones come last, by number."""
     finished = trial.state.name == "COMPLETE"
     return not finished, sign * trial.value if finished else trial.number
 
 
 def _row(trial, names):
-    """Returns the cells of a trial; a pruned one has the last figure that it reported."""
+    """Returns the cells of a trial; a pruned one shows its last reported figure."""
     values = [trial.params.get(name) for name in names]
     seconds = None if trial.duration is None else trial.duration.total_seconds()
     return [trial.number, trial.state.name.lower(), trial.value, *values, seconds]

@@ -1,4 +1,4 @@
-"""Optuna, which only drivers that search need; executors never import it."""
+"""Import of Optuna, which only drivers of searches need."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from sparkdl.errors import needs_package
 
 
 def import_optuna() -> Any:
-    """Returns the package; UnsupportedError with the cure where it is not installed."""
+    """Returns the package; raises UnsupportedError, with the cure, if it is not installed."""
     with needs_package("Search", "Optuna on the driver", "pip install 'sparkdl-hadoop[tune]'"):
         import optuna
     return optuna

@@ -1,4 +1,4 @@
-"""The losses of what several networks give together, by the loss that they are trained with."""
+"""Losses of an ensemble's outcome, by the loss that its networks are trained with."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from sparkdl.nn.losses import (
 )
 from sparkdl.nn.losses.agreement import MarginLoss
 
-LEAST = np.finfo(np.float32).tiny  # a probability below counts as so much
+LEAST = np.finfo(np.float32).tiny  # lower limit of probabilities
 
 
 def log(y):
@@ -29,8 +29,8 @@ def minus_log(y):
     return -log(y)
 
 
-# Functions that undo Loss.output. Where that is softmax they give z but for a number that is the
-# same for all units, which these losses do not see.
+# Inverses of Loss.output. For softmax they give z up to a constant that is the same for all
+# units, which does not affect these losses.
 SCORES = {
     ExponentialDensity: minus_log,
     Infogain: log,
@@ -43,10 +43,10 @@ SCORES = {
 
 
 def has_losses(conf, voting):
-    """Returns whether the loss of a network with `conf` follows from an outcome.
+    """Returns whether a network's loss can be computed from an ensemble's outcome.
 
-    It does not follow from shares of votes, from a prediction that does not tell the scores z, or
-    where other layers add to the loss.
+    It cannot for shares of votes, for predictions that do not determine the scores z, or if other
+    layers add to the loss.
     """
     main = conf.main
     others = any(place.layer.adds_loss for place in conf.stack if place.name != main.name)
@@ -55,7 +55,7 @@ def has_losses(conf, voting):
 
 
 def scores_of(loss):
-    """Returns the function that undoes `loss.output`; None where there is none."""
+    """Returns the inverse of `loss.output`, None if there is none."""
     gives_z = type(loss).output is Loss.output
     if isinstance(loss, MarginLoss):
         gives_z = loss.labels == "signs"
@@ -67,6 +67,6 @@ def outcome_losses(conf, voting, outcome, batch):
     if not has_losses(conf, voting):
         return np.full(len(outcome), np.nan)
     layer, labels = conf.main.layer, batch.columns[conf.label_column(conf.main)]
-    with np.errstate(all="ignore"):  # an outcome that is not finite is refused afterwards
+    with np.errstate(all="ignore"):  # non-finite outcomes are refused afterwards
         z = scores_of(layer.loss)(np.asarray(outcome, np.float64))
         return layer.loss_weight * layer.per_example(z, labels)

@@ -1,4 +1,4 @@
-"""What the trials that run have reported, on the driver."""
+"""Reports of the running trials, on the driver."""
 
 import secrets
 from threading import Lock
@@ -11,12 +11,12 @@ NOTHING = {"go_on": True, "value": None}, []
 
 
 class Progress:
-    """Hears the trials, and keeps the last state of each, from which another executor goes on.
+    """Receives trials' reports, and keeps each trial's last state for another executor to resume.
 
     Parameters
     ----------
     judge : function (number of the trial, step, value) -> bool
-        Whether the trial goes on.
+        Whether the trial continues.
     toward : str
         A host that all executors reach.
     timeout : float
@@ -32,7 +32,7 @@ class Progress:
         self._endpoint.serve(CHANNEL, self._hear)
 
     def forget(self, number):
-        """Drops the state of a trial that is over."""
+        """Drops the state of a finished trial."""
         with self._lock:
             self._last.pop(number, None)
 

@@ -1,4 +1,4 @@
-"""A trial's connection to the driver: figures go there, and whether to go on comes back."""
+"""A trial's connection to the driver: sends figures, and receives whether to continue."""
 
 import numpy as np
 
@@ -22,11 +22,11 @@ class Reporter:
     Attributes
     ----------
     state : TrainState or None
-        That it goes on from, where an executor was lost that had begun it.
+        The state to resume from, if an executor that had begun the trial was lost.
     value : float or None
         The figure of that state.
     pruned : bool
-        Whether the driver wants no more of the trial.
+        Whether the driver has pruned the trial.
 
     Raises
     ------
@@ -43,7 +43,7 @@ class Reporter:
         self.state = state_of(meta, arrays) if arrays else None
 
     def report(self, step, value, state):
-        """Reports the figure after so many epochs; returns whether to go on."""
+        """Reports the figure after this many epochs; returns whether to continue."""
         meta = {"step": step, "value": value, "counters": state.counters}
         arrays = [getattr(state, name) for name in VECTORS] if self._sends_state else []
         self._wire.send(meta, *map(np.ascontiguousarray, arrays))

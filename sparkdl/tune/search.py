@@ -175,7 +175,7 @@ class Search:
         self._models.check(len(study.get_trials(deepcopy=False)))
         self._fitted = columns | {"transform": given.records().transform}
         if features == FEATURES and not (is_frame(data) and features in data.columns):
-            self._fitted["features"] = None  # a bag may have read its own column
+            self._fitted["features"] = None  # a bag may have read a column of its own
         run = StudyRun(self._optuna, study, self.define, self._defaults(), trials)
         run.take_up()
         with clean_interrupts(self.sc):
@@ -239,7 +239,7 @@ class Search:
         return self._begun_study().trials_dataframe()
 
     def _repr_html_(self) -> str:
-        from sparkdl.tune.notebook import search_html  # notebooks alone ask for it
+        from sparkdl.tune.notebook import search_html  # needed only in notebooks
 
         return search_html(self.study)
 
@@ -266,7 +266,7 @@ class Search:
         return self.monitor or (f"{VALIDATION}loss" if has_validation else "loss")
 
     def _study_for(self, monitor):
-        """Returns the study, a new one where there is none; its direction is the figure's."""
+        """Returns the study, creating it if necessary; its direction must suit the figure."""
         larger = Monitor(monitor, self.mode).larger_is_better
         wanted = "maximize" if larger else "minimize"
         if self.study is None:

@@ -1,4 +1,4 @@
-"""The data of a search, as it was handed to fit."""
+"""The data of a search, as passed to fit."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from sparkdl.spark.records.records import SparkRecords, records_to_evaluate
 
 @dataclass(frozen=True, kw_only=True)
 class SearchData:
-    """Data and what is done with it; the fields are options of SparkNetwork.fit.
+    """Data and its processing; the fields are options of SparkNetwork.fit.
 
     Parameters
     ----------
@@ -29,22 +29,22 @@ class SearchData:
         return self.validation is not None or self.validation_split is not None
 
     def records(self):
-        """Returns the SparkRecords to train on."""
+        """Returns the SparkRecords of training data."""
         options = {"weights": self.weights, "transform": self.transform}
         return SparkRecords(self.data, **self.columns, **options)
 
     def validation_records(self):
-        """Returns the SparkRecords to evaluate on."""
+        """Returns the SparkRecords of validation data."""
         options = {"weights": self.weights, "transform": self.transform}
         return records_to_evaluate(self.validation, **self.columns, **options)
 
     @property
     def validation_transform(self):
-        """What is done to minibatches of the validation data."""
+        """Transform of the validation data's minibatches."""
         return None if self.validation is None else self.validation_records().transform
 
     def fit(self, net, epochs, listeners):
-        """Trains a SparkNetwork on it; returns the History."""
+        """Trains a SparkNetwork on the data; returns the History."""
         return net.fit(
             self.data,
             epochs,

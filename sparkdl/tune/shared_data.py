@@ -1,4 +1,4 @@
-"""The records of a search: read once, for all its trials."""
+"""The records of a search, read once for all its trials."""
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.readers.ndarray.arrays import Arrays
@@ -10,11 +10,11 @@ from sparkdl.training.inputs.schema import schema_of
 
 
 def read_records(sc, records, conf, purpose):
-    """Returns all records as one Batch, checked on the executors that read them; what is in the
+    """Returns all records as one Batch, checked on the executors that read them; data in the
     driver's memory is checked there.
 
-    Each executor is sent them once, whatever the number of trials: a local fit goes through all of
-    them many times, wherever they were read.
+    Each executor receives them once, whatever the number of trials, as a local fit goes through all
+    of them many times.
 
     Parameters
     ----------

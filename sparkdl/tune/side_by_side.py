@@ -1,4 +1,4 @@
-"""Trials side by side: each in a thread of the driver, which runs one after another."""
+"""Concurrent trials: threads of the driver, each of which runs one trial after another."""
 
 import queue
 import time
@@ -10,12 +10,12 @@ from pyspark import InheritableThread
 
 from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag
 
-POLL = 0.2  # seconds, so that a Ctrl-C is heard
+POLL = 0.2  # seconds, so that Ctrl-C works
 GRACE = 15.0  # seconds for the threads of cancelled jobs
 
 
 def run_side_by_side(sc, run, first, execute, parallelism):
-    """Runs trials in threads until there are none left; an error in one of them is raised.
+    """Runs trials in threads until there are none left; raises an error of any of them.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def run_side_by_side(sc, run, first, execute, parallelism):
         Of the first trial.
     execute : function (number, Candidate)
     parallelism : int
-        Trials at a time.
+        Concurrent trials.
     """
     tag, endings = f"sparkdl-{uuid.uuid4().hex}", queue.SimpleQueue()
     arguments = sc, tag, run, execute, endings
@@ -45,7 +45,7 @@ def run_side_by_side(sc, run, first, execute, parallelism):
 
 
 def work(sc, tag, run, execute, endings, given):
-    """Runs one trial after another in a thread; what ends it goes to `endings`."""
+    """Runs one trial after another in a thread; puts None or its error into `endings`."""
     try:
         add_tag(sc, tag)
         while (trial := given or run.next()) is not None:
@@ -57,18 +57,18 @@ def work(sc, tag, run, execute, endings, given):
 
 
 def next_ending(endings):
-    """Returns why the next thread has ended; waits so that the main one hears a Ctrl-C."""
+    """Returns why the next thread has ended; polls, so that the main thread reacts to Ctrl-C."""
     while True:
         with suppress(queue.Empty):
             return endings.get(timeout=POLL)
 
 
 def stop(sc, tag, run, threads):
-    """Ends what runs, and waits until it has, some seconds at most."""
+    """Stops everything that runs, waiting some seconds at most."""
     run.close()
     deadline = time.monotonic() + GRACE
     with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
         for thread in threads:
             while thread.is_alive() and time.monotonic() < deadline:
-                cancel_tag(sc, tag)  # again, as a job may only now begin
+                cancel_tag(sc, tag)  # again, as a job may have begun only now
                 thread.join(POLL)

@@ -1,6 +1,6 @@
-"""Trials of a study, asked of Optuna and told to it, for as long as a search runs.
+"""Exchange with Optuna during a search: asks for trials, and tells their results.
 
-Samplers and pruners are Optuna's, and so is its storage; only one thread at a time talks to it.
+Samplers, pruners and the storage are Optuna's; only one thread at a time calls it.
 """
 
 import logging
@@ -15,7 +15,7 @@ OURS, REASON = "sparkdl", "reason"
 
 
 class StudyRun:
-    """The trials that a study has yet to run, up to so many in all.
+    """The trials that a study has yet to run, up to a total number.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class StudyRun:
     defaults : {str: int}
         Of the options.
     trials : int
-        That the study shall have in the end, with those that were pruned or failed.
+        Number of trials that the study should have in the end, including pruned and failed ones.
     """
 
     def __init__(self, optuna, study, define, defaults, trials):
@@ -35,14 +35,14 @@ class StudyRun:
         self._trials, self._left, self._check = trials, 0, lambda conf: None
 
     def finished(self):
-        """Returns the trials that count: not those that were interrupted and run again."""
+        """Returns the trials that count, without interrupted ones that are run again."""
         known = self.study.get_trials(deepcopy=False)
         return [trial for trial in known if trial.state.is_finished() and not self._is_cut(trial)]
 
     def next(self):
-        """Returns (number, Candidate) of the next trial; None where there are enough.
+        """Returns (number, Candidate) of the next trial, None if there are enough.
 
-        What `define` raises, but for optuna.TrialPruned, is the caller's.
+        Errors of `define` other than optuna.TrialPruned are raised.
         """
         with self._lock:
             while self._left:
@@ -63,20 +63,20 @@ class StudyRun:
             return None
 
     def require_data_of(self, conf, transform):
-        """Has `next` refuse networks that do not take the records of this one."""
+        """Makes `next` refuse networks that do not take the records of this one."""
         self._check = partial(check_same_data, first=conf, transform=transform)
 
     def judge(self, number, step, value):
-        """Takes a trial's figure after so many epochs; returns whether it goes on."""
+        """Records a trial's figure after this many epochs; returns whether the trial continues."""
         with self._lock:
             trial = self._running[number]
             frozen = self.study.get_trials(deepcopy=False)[number]
-            if step not in frozen.intermediate_values:  # a task that was lost may have said so
+            if step not in frozen.intermediate_values:  # a lost task may have reported it
                 trial.report(value, step)
             return not trial.should_prune()
 
     def end(self, number, result):
-        """Takes a TrialResult."""
+        """Records a TrialResult."""
         with self._lock:
             trial = self._running.pop(number)
             trial.set_user_attr("seconds", result.seconds)
@@ -87,21 +87,22 @@ class StudyRun:
                 self._tell(trial.number, result.value)
 
     def fail(self, number, error):
-        """Records that a trial has failed; the study goes on."""
+        """Records that a trial has failed; the study continues."""
         with self._lock:
-            if self._left is None:  # it was cancelled, and will be run again
+            if self._left is None:  # it was cancelled and will be rerun
                 return
             self._tell_failed(self._running.pop(number), error)
         log.warning("trial %d has failed: %s", number, error)
 
     def close(self):
-        """Begins no more trials; those that run now count as interrupted."""
+        """Starts no more trials; running ones count as interrupted."""
         with self._lock:
             self._left = None
 
     def take_up(self):
-        """Has trials that were begun and not ended run again, with the same values, when next
-        comes to them; counts those that are missing."""
+        """Enqueues trials that were begun but not finished again, with the same values, and counts
+        the missing trials.
+        """
         with self._lock:
             for trial in self.study.get_trials(deepcopy=False, states=[self._states.RUNNING]):
                 if OURS in trial.user_attrs:
@@ -111,7 +112,7 @@ class StudyRun:
             self._left = max(0, self._trials - len(self.finished()))
 
     def require_some(self):
-        """Raises WorkerError where all trials have failed."""
+        """Raises WorkerError if all trials have failed."""
         finished = self.finished()
         if finished and all(trial.state == self._states.FAIL for trial in finished):
             reason = finished[0].user_attrs.get(REASON, "no reason given")
@@ -122,7 +123,7 @@ class StudyRun:
     def _tell(self, number, value=None, state=None):
         """Tells the study the end of a trial; a sampler may then have nothing left to propose.
 
-        Such a sampler, as that of a grid, calls Study.stop, which raises outside of optimize.
+        Such a sampler, like that of a grid, calls Study.stop, which raises outside of optimize.
         """
         try:
             self.study.tell(number, value, state)
@@ -132,7 +133,7 @@ class StudyRun:
             self._left = self._left and 0
 
     def _is_cut(self, trial):
-        """Returns whether it has failed without a reason: the driver, or the search, was ended."""
+        """Returns whether a trial failed without a reason: the driver or search was ended."""
         attributes = trial.user_attrs
         return trial.state == self._states.FAIL and OURS in attributes and REASON not in attributes
 

@@ -1,4 +1,4 @@
-"""A listener that reports a trial's figure after each epoch, and ends the trial when told to."""
+"""A listener that reports a trial's figure after each epoch, and ends the trial if pruned."""
 
 import math
 from typing import Any
@@ -12,13 +12,13 @@ PRUNED = "pruned"
 
 
 class TrialListener(Monitor):
-    """Reports, and stops where the answer says so.
+    """Reports the figure, and stops training if the reply says so.
 
     Parameters
     ----------
     setup : TrialSetup
     report : function (step, value, state) -> bool
-        Whether to go on.
+        Whether to continue.
 
     Attributes
     ----------
@@ -35,12 +35,12 @@ class TrialListener(Monitor):
 
     @property
     def listeners(self):
-        """This one, and what stops the trial early."""
+        """This listener, and that for early stopping, if any."""
         return [self] if self._early is None else [self, self._early]
 
     @property
     def final_value(self):
-        """The figure of the weights that the trial ends with; None without an epoch."""
+        """The figure of the trial's final weights; None without an epoch."""
         return self._early.best if self._restores and self._early else self.value
 
     def watch(self, value: float, state: Any) -> None:
@@ -52,7 +52,7 @@ class TrialListener(Monitor):
 
 
 def early_stopping(setup):
-    """Returns the listener that a setup asks for, or None."""
+    """Returns the listener that a setup requires, or None."""
     if setup.goes_on:
         return None
     never = 2**31  # evaluations

@@ -1,4 +1,4 @@
-"""What all trials of a search share: sent to each executor once."""
+"""Data shared by all trials of a search, sent to each executor once."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class TrialSetup:
-    """The data of all trials, what is done with it, and where reports go.
+    """The data of all trials, its processing, and the destination of reports.
 
     Parameters
     ----------
@@ -17,19 +17,19 @@ class TrialSetup:
     monitor, mode : str
         The figure that a trial is judged by; see Monitor.
     patience : int or None
-        Evaluations without a better figure that end a trial; None: any.
+        Evaluations without improvement that end a trial; None: no limit.
     min_delta : float
-        A smaller change does not count as better, for `patience`.
+        A smaller change is no improvement, for `patience`.
     restore_best_weights : bool
         Whether a trial ends with its best weights, and their figure.
     device : str
         Of a TrainingMaster.
     data : Batch or None
-        All records to train on, or to divide by `validation_split`; None where trials read it.
+        All training records, or all to divide by `validation_split`; None if trials read them.
     validation : Batch or None
     address, secret, timeout
         Of the driver's Endpoint, and the silence after which a side counts as lost. The secret is
-        known in the trials only.
+        known only in the trials.
     """
 
     transform: Any
@@ -50,8 +50,8 @@ class TrialSetup:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a trial whose executor was lost goes on from its last epoch.
+        """Whether a trial whose executor was lost resumes from its last epoch.
 
-        With early stopping it begins again: which epoch was best is known to the listener alone.
+        With early stopping it starts over: only the listener knows which epoch was best.
         """
         return self.patience is None and not self.restore_best_weights

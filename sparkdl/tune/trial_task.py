@@ -1,4 +1,4 @@
-"""A trial as the task of an executor: a fit in its own process, judged after each epoch."""
+"""A trial as a task of an executor: a fit in its own process, judged after each epoch."""
 
 import platform
 import time
@@ -22,21 +22,21 @@ from sparkdl.training.workers.this_process import ThisProcess
 from sparkdl.tune.reporter import Reporter
 from sparkdl.tune.trial_listener import TrialListener
 
-WHOLE_EPOCH = 2**31  # minibatches of a round: there is nobody to average with
+WHOLE_EPOCH = 2**31  # minibatches of a round: there are no others to average with
 
 
 class TrialResult(NamedTuple):
-    """What a trial gives.
+    """Result of a trial.
 
     Parameters
     ----------
     value : float
         The monitored figure of its weights.
     pruned : bool
-        Whether it was ended before its time.
+        Whether it was ended early.
     state : TrainState
     seconds : float
-        That it computed; of an executor that was lost not those.
+        Compute time, without that of a lost executor.
     host : str
         Where it ended.
     """
@@ -62,19 +62,19 @@ class HeldRecords:
 
 
 def as_task(device, compute, rank, items):
-    """Runs a trial on an executor, in another process where it takes a GPU."""
+    """Runs a trial on an executor, in another process if it uses a GPU."""
     with note_errors():
-        taken = iter(list(items))  # Spark ends a process that leaves anything unread
+        taken = iter(list(items))  # Spark ends a process that leaves items unread
         return list(run_on_device(device, compute, taken, rank))
 
 
 def run_trial(secret, shared, candidate, rank, items):
-    """Yields the TrialResult, or a Failure, which Spark does not try again.
+    """Yields the TrialResult, or a Failure, which Spark does not retry.
 
     Parameters
     ----------
     secret : bytes
-        Of the connection to the driver; what trials share may travel in files.
+        Of the connection to the driver, sent apart, as data shared by trials may travel in files.
     shared : SharedValue of a TrialSetup
     candidate : SharedValue of a Candidate
     rank : WorkerRank
@@ -85,7 +85,7 @@ def run_trial(secret, shared, candidate, rank, items):
     with Reporter(setup, rank.rank) as reporter:
         try:
             result = train(setup, candidate.value, reporter)
-        except WorkerError:  # of the connection: another task may go on
+        except WorkerError:  # of the connection: another task may resume
             raise
         except Exception as error:
             result = Failure(error, f"trial {rank.rank}")
@@ -136,7 +136,7 @@ def evaluation(conf, setup, source, changes=()):
 
 
 def evaluate(conf, device, state, validation):
-    """Returns the Evaluation of a state, by the replica that also trains."""
+    """Returns the Evaluation of a state, with the replica that also trains."""
     replica = replica_for(conf, device)
     with closing_training(replica):
         replica.load(state.params, state.buffers, state.slots)

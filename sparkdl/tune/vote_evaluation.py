@@ -1,4 +1,4 @@
-"""An evaluation of networks that vote, as a Spark job."""
+"""Evaluation of an ensemble, as a Spark job."""
 
 from functools import partial
 
@@ -19,13 +19,14 @@ def evaluate(sc, conf, records, shared, vote, on_device):
     ----------
     conf : NetworkConf
         Of one of the networks; all take the same records.
-    shared : SharedValue of what `load_members` takes
-    on_device : function of a task that runs it where the master says
+    shared : SharedValue of the input of `load_members`
+    on_device : function of a task
+        Runs it on the master's device.
 
     Raises
     ------
     DataError
-        There are no records.
+        If there are no records.
     """
     unread = UnreadRecords(records, schema_of(conf, transform=records.transform))
     task = partial(on_device, partial(evaluate_votes, shared, vote, records.transform))

@@ -1,4 +1,4 @@
-"""What executors do for an ensemble: all its networks on each batch, and their votes."""
+"""Tasks of an ensemble on executors: all its networks on each batch, and their votes."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,11 +18,11 @@ from sparkdl.training.workers.contribution import Failure
 from sparkdl.tune.outcome_losses import outcome_losses
 from sparkdl.tune.votes import combine
 
-MOST = 32  # replicas that a process keeps, with their compiled programs
+MOST = 32  # most replicas cached by a process, with their compiled programs
 
 
 class Vote(NamedTuple):
-    """How networks vote.
+    """The way in which networks vote.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ class Vote(NamedTuple):
     thresholds: tuple[float, ...] | None = None
 
     def outcome(self, outputs):
-        """Returns what networks with outputs (n, k) give together: (n, k) of the same meaning."""
+        """Returns the networks' outputs combined, of the same shape (n, k) and meaning."""
         if self.kind != YES_OR_NO:
             return combine(outputs, self.voting, self.weights)
         both = [probabilities(y, self.kind) for y in outputs]
         return combine(both, self.voting, self.weights)[:, 1:]
 
     def counts(self, conf):
-        """Returns ThresholdCounts, to which outcomes are added; None where no thresholds are."""
+        """Returns ThresholdCounts, to which outcomes are added; None without thresholds."""
         if self.thresholds is None:
             return None
         return ThresholdCounts(ThresholdEvaluator(conf, None, self.kind, self.thresholds))
@@ -79,7 +79,7 @@ def load_members(models):
 
 @lru_cache(maxsize=MOST)
 def replica_of(number, conf, device, backend):
-    """Returns this process's replica of a member; two may be the same but for their weights."""
+    """Returns this process's replica of a member; members may differ only in their weights."""
     return make_replica(conf, backend_for(conf, device, backend))
 
 
@@ -88,7 +88,7 @@ def vote_columns(shared, vote, names, transform, batches):
 
     Parameters
     ----------
-    shared : SharedValue of what `load_members` takes
+    shared : SharedValue of the input of `load_members`
     names : (str, str)
         Of the prediction and the probability, "" for none.
     """
@@ -100,7 +100,7 @@ def vote_columns(shared, vote, names, transform, batches):
 
 
 def evaluate_votes(shared, vote, transform, partition, batches):
-    """Yields the partition's number with its Evaluation, or with the Failure in it."""
+    """Yields the partition's number with its Evaluation, or with the Failure that occurred."""
     try:
         members = load_members(shared.kept_value)
         counts = vote.counts(members[0].conf)

@@ -1,4 +1,4 @@
-"""Votes of several networks: what they give together for each record."""
+"""Combination of several networks' outputs by voting."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ VOTINGS = "soft", "hard", "weighted"
 
 
 def combine(outputs, voting, weights=None):
-    """Returns the mean of outputs (n, k), or the share of the votes for each class.
+    """Returns the mean of outputs (n, k), or the share of votes for each class.
 
     Parameters
     ----------
     outputs : sequence of arrays (n, k)
         Of each network.
     voting : str
-        "hard": a network votes for its likeliest class, the first of several.
+        "hard": a network votes for its likeliest class; ties go to the first.
     weights : sequence of float or None
-        Of the networks; None: they are equal.
+        Of the networks; None: equal weights.
 
     References
     ----------
@@ -34,7 +34,7 @@ def one_hot(y):
 
 
 def weights_of(figures, larger_is_better):
-    """Returns the weights of networks with these figures: a better one weighs more.
+    """Returns the weights of networks with these figures: better ones weigh more.
 
     Raises ConfigError for figures below 0, as R2 can be, and for losses of 0.
     """
