@@ -60,7 +60,7 @@ def generate(
 
 
 def apply_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarray:
-    """Returns p^(1 / temperature) with a sum of 1, in float64."""
+    """Returns p^(1 / temperature) in float64, normalized to a sum of 1."""
     logs = np.log(np.maximum(probabilities.astype(np.float64), 1e-300)) / temperature
     raised = np.exp(logs - logs.max())
     return raised / raised.sum()

@@ -1,4 +1,4 @@
-"""Parameter averaging: workers train alone for some minibatches, then go on from their mean."""
+"""Parameter averaging: workers train alone for a while, then continue from their mean weights."""
 
 import time
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ class ParameterAveraging(ResidentMaster):
             self._check_unsecured("aggregation='peers' can have it")
 
     def _check_unsecured(self, cure):
-        """Raises ConfigError where connections are to be safe: rounds of the driver have none."""
+        """Raises ConfigError if tls or integrity is set, which rounds of the driver lack."""
         cure = f"{cure}; what the driver averages is Spark's to send: spark.network.crypto.enabled"
         require(self, "tls", self.tls is None, "None where the driver averages", cure)
         require(self, "integrity", not self.integrity, "False where the driver averages", cure)
@@ -148,11 +148,11 @@ class ParameterAveraging(ResidentMaster):
             yield state, round_report(epoch, part, chosen, state, result, seconds)
 
     def plan(self, workers: Any, blocks: Any, state: Any) -> Any:
-        """Returns [[block of each worker] for each round]: all blocks once, in an epoch's order."""
+        """Returns [[block of each worker] for each round]: each block once, in epoch order."""
         return plan_rounds(state.seed, state.epoch, len(blocks.sizes), workers.size)
 
     def part(self, workers: Any, blocks: Any, state: Any, marks: Any) -> Any:
-        """Returns the RoundPart that is next, where the driver averages."""
+        """Returns the next RoundPart when the driver averages."""
         plan = self.plan(workers, blocks, state)
         return part_of(state, plan[state.round], len(plan), blocks.sizes, self, marks)
 
@@ -174,7 +174,7 @@ class ParameterAveraging(ResidentMaster):
     def _next(self, conf, state, result, part):
         ends = np.cumsum([len(state.params), len(state.buffers)])
         params, buffers, slots = np.split(result.vector, ends)
-        for fixed in fixed_parts(conf):  # a mean of equal numbers may be another
+        for fixed in fixed_parts(conf):  # the mean of equal numbers may be rounded
             params[fixed] = state.params[fixed]
         changed = np.unpackbits(result.changed, count=len(buffers)) > 0
         np.copyto(buffers, state.buffers, where=~changed)
@@ -190,13 +190,13 @@ def plan_rounds(seed, epoch, blocks, size):
 
 
 def check_examples(result, examples, state):
-    """Checks that nothing was lost."""
+    """Raises WorkerError unless the round has trained all of its examples."""
     if result.examples != examples:
         raise WorkerError(f"round {state.rounds} must train {examples}, got {result.examples}")
 
 
 def check_finite(conf, result, after, state):
-    """Checks that all is finite after a round, but for buffers that are infinite constants."""
+    """Raises DivergedError if a number is not finite, other than infinite constant buffers."""
     vectors = [after.params] + [after.slots] * (after.slots is not state.slots)
     with np.errstate(all="ignore"):
         sums = [vector.sum(dtype=np.float64) for vector in vectors]
@@ -210,9 +210,9 @@ def check_finite(conf, result, after, state):
 
 
 def time_shares(result, averaging, duration):
-    """Returns the seconds of a round by part.
+    """Returns the seconds of a round by activity.
 
-    What workers and driver do not account for is overhead.
+    Time that neither workers nor the driver account for is overhead.
     """
     known = result.reading + result.compute + averaging
     return {

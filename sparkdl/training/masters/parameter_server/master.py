@@ -1,4 +1,4 @@
-"""Workers that push gradients to servers among them, and pull the parameters."""
+"""Parameter server: workers push gradients to servers among them and pull the parameters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -101,7 +101,7 @@ class ParameterServer(ResidentMaster):
     def minibatches_for(self, updates: int, workers: Any) -> int:
         """Returns the number of minibatches that each worker trains for so many updates.
 
-        But for "sync" each worker's pushes are updates.
+        Each worker's push is an update of its own, except in mode "sync".
         """
         pushes = updates if self.mode == "sync" else -(-updates // workers)
         return pushes * self.push_every

@@ -1,4 +1,4 @@
-"""Pipeline parallelism: workers have stages of the network, and microbatches pass through them."""
+"""Pipeline parallelism: each worker holds a stage of the network that microbatches pass through."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -74,7 +74,7 @@ class PipelineParallel(DividedMaster):
             self._check_sums(conf)
 
     def _check_sums(self, conf: Any) -> None:
-        """Raises ConfigError for a loss that adds up a minibatch: of parts there is the mean."""
+        """Raises ConfigError for a loss that sums over the minibatch: microbatches are averaged."""
         for place in conf.stack:
             if place.layer.sums_batch:
                 raise ConfigError(

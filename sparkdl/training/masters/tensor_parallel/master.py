@@ -1,4 +1,4 @@
-"""Tensor parallelism: each worker has a part of the units of each layer."""
+"""Tensor parallelism: each worker holds part of the units of each layer."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
