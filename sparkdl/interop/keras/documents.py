@@ -1,4 +1,4 @@
-"""What a file of Keras holds: the config of a model, how it was compiled, its weights."""
+"""Contents of a Keras file: the model's config, its compile settings, its weights."""
 
 import re
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from sparkdl.interop.json_member import parse_json
 from sparkdl.interop.keras.weights import is_hdf5, refuse_shards, text_of
 
 MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
-GROWTH = 8  # a member of an archive may be so many times as long as what is stored of it
+GROWTH = 8  # largest growth of an archive member over its compressed size
 
 
 @dataclass(frozen=True, kw_only=True)
 class KerasDocument:
-    """A model as a file has it.
+    """A model as stored in a file.
 
     Parameters
     ----------
     path : str
-        For errors.
+        Path of the file, for errors.
     config : dict
-        As `to_json` gives it.
+        As from `to_json`.
     version : int
-        Of Keras: 1, 2 or 3.
+        Major version of Keras: 1, 2 or 3.
     training : dict or None
-        How it was compiled.
+        Compile settings.
     weights : bytes or None
         An HDF5 file.
     """
@@ -47,7 +47,7 @@ def read_document(path, weights=None):
     path : str
         A file, local or a URI; or the text itself.
     weights : str, optional
-        A .weights.h5 or .h5 file beside it.
+        A separate .weights.h5 or .h5 file.
     """
     text = path if isinstance(path, str) and path.lstrip()[:1] == "{" else None
     content = text.encode() if text is not None else read_whole(path)
@@ -64,7 +64,7 @@ def read_document(path, weights=None):
 
 
 def from_archive(content, path):
-    """Returns the document of a .keras file, which is a zip."""
+    """Reads the document of a .keras file, which is a zip."""
     with open_members(content, path) as archive:
         names = archive.names
         refuse_shards(names, path)
@@ -83,7 +83,7 @@ def from_archive(content, path):
 
 
 def from_hdf5(content, path):
-    """Returns the document of an .h5 file with a whole model."""
+    """Reads the document of an .h5 file with a whole model."""
     with open_hdf5(content, path) as file:
         config, training = (text_of(file, f"{name}_config", path) for name in ("model", "training"))
         version = text_of(file, "keras_version", path)
@@ -102,12 +102,12 @@ def from_hdf5(content, path):
 
 
 def bytes_of(text):
-    """Returns a text of h5py as the bytes that it was."""
+    """Returns the original bytes of a text from h5py."""
     return text.encode(errors="surrogateescape")
 
 
 def from_text(content, path):
-    """Returns the document of what `model.to_json()` gave."""
+    """Parses the document from `model.to_json()`."""
     config = parse_json(content, path)
     version = version_of(config.get("keras_version"), 3 if "module" in config else 2)
     return KerasDocument(
@@ -116,6 +116,6 @@ def from_text(content, path):
 
 
 def version_of(text, default):
-    """Returns the first number of a version."""
+    """Returns the major version in a version text."""
     match = re.match(r"[123]\b", text) if isinstance(text, str) else None
     return int(match[0]) if match else default

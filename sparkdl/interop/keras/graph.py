@@ -1,4 +1,4 @@
-"""The layers of a Keras model, call by call, as vertices of a graph."""
+"""Translation of a Keras model's layers, call by call, to vertices of a graph."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -16,24 +16,25 @@ MISTAKES = (KeyError, IndexError, ValueError, TypeError, AttributeError, Overflo
 
 @dataclass(frozen=True, kw_only=True)
 class Taken:
-    """An array of the file and its place in our network.
+    """An array of the file and its place in the network.
 
     Parameters
     ----------
     vertex, ours : str
+        Vertex and name of the array.
     path : tuple of str
         Groups of a weights file down to the layer.
     legacy : str
-        The layer of the model that an .h5 file keeps it under.
+        Layer of the model that has it in an .h5 file.
     take : Take
     shape : tuple of int
-        Ours.
+        Shape in sparkdl.
     rank : tuple of int
-        The place of the layer among those of the model, and of the models within it.
+        Index of the layer in the model, and in nested models.
     trained : bool
-        Whether it is a parameter that is trained.
+        Whether it is a trained parameter.
     parameter : bool
-        Whether it is a parameter; else a buffer.
+        Whether it is a parameter; otherwise a buffer.
     """
 
     vertex: str
@@ -49,7 +50,7 @@ class Taken:
 
 @dataclass
 class Scope:
-    """A model or nested model while it is translated."""
+    """State of the translation of a model or nested model."""
 
     path: tuple = ()
     prefix: str = ""
@@ -66,7 +67,7 @@ class Scope:
 
 
 class GraphTranslation:
-    """The vertices, places of tensors and arrays of a model so far."""
+    """State of a translation: vertices, tensors and arrays so far."""
 
     def __init__(self, version, shapes, images="channels_last"):
         self.version, self.given, self.images = version, shapes, images
@@ -77,21 +78,21 @@ class GraphTranslation:
 
     @property
     def asks_inside(self):
-        """Whether the layer that has an array says alone if it is trained, but for the model.
+        """Whether only the layer that owns an array decides if it is trained, besides the model.
 
-        Keras 2 asks what is around that layer as well.
+        In Keras 2 the wrappers of that layer decide as well.
         """
         return self.version >= 3
 
     def model(self, document, inputs=None, scope=None):
-        """Translates a model; returns the places of its outputs, None for those refused.
+        """Translates a model; returns the Places of its outputs, None for unsupported ones.
 
         Parameters
         ----------
         document : dict
             As in config.json.
         inputs : list of Place, optional
-            Of a nested model. None: inputs of the network.
+            Inputs of a nested model. None: inputs of the network.
         """
         layers, sources, outputs = calls_of(document, self.version)
         scope = scope or Scope(trainable=is_trainable(document))
@@ -108,7 +109,7 @@ class GraphTranslation:
         return [tensors.get(at) for at in outputs]
 
     def turn_of_calls(self, waiting, tensors, scope):
-        """Adds the calls whose sources are there; returns the others."""
+        """Adds the calls whose sources exist; returns the others."""
         later = []
         for layer, number, call in waiting:
             if any(at not in tensors for at in call.sources):
@@ -135,12 +136,12 @@ class GraphTranslation:
         return Place(name=layer.name, shape=own, turned=turned)
 
     def call(self, layer, call, given, scope):
-        """Adds the vertices of one call of a layer, or notes why there are none."""
+        """Adds the vertices of one call of a layer, or records why it is not supported."""
         try:
             layer.refuse_custom()
             if not is_model(layer.kind):
                 rule_of(layer.kind)
-            if any(place is None for place in given):  # behind a layer that is refused
+            if any(place is None for place in given):  # after an unsupported layer
                 return [None]
             if is_model(layer.kind):
                 return self.nested(layer, call, given, scope)
@@ -152,7 +153,7 @@ class GraphTranslation:
         return [None]
 
     def nested(self, layer, call, given, scope):
-        """Adds the vertices of a model within a model."""
+        """Adds the vertices of a nested model."""
         inner = Scope(
             path=self.groups[scope.path, layer.name],
             prefix=f"{scope.prefix}{layer.name}/",
@@ -163,7 +164,7 @@ class GraphTranslation:
         return self.model(layer.document, given, inner)
 
     def layer(self, layer, call, given, scope):
-        """Adds the vertices of a layer; returns the place of its output."""
+        """Adds the vertices of a layer; returns the Place of its output."""
         rule = rule_of(layer.kind)
         at = LayerCall(translation=self, layer=layer, call=call, inputs=given, scope=scope)
         place = rule(at)
@@ -171,7 +172,7 @@ class GraphTranslation:
         return place
 
     def plain_output(self, place):
-        """Returns the place of an output with its axes as Keras has them; never an input."""
+        """Returns the Place of an output in Keras's axis order, which must not be an input."""
         place = self.turn(place, False)
         if place.name not in self.build.inputs:
             return place
@@ -185,13 +186,13 @@ class GraphTranslation:
             self.refused.append(text)
 
     def free(self, name):
-        """Returns a name of a vertex that is not taken."""
+        """Returns an unused vertex name."""
         name = free_name(name, self.names)
         self.names.add(name)
         return name
 
     def turn(self, place, first):
-        """Returns the place with its channels first, or with its axes as Keras has them."""
+        """Returns the Place with channels first, or in Keras's axis order."""
         rank = len(place.shape)
         if rank < 3 or place.turned == first:
             return place
@@ -207,9 +208,9 @@ class GraphTranslation:
 
 
 class LayerCall:
-    """One call of a layer, with what a rule needs.
+    """Context for a rule: one call of a layer.
 
-    `options`, `kind`, `inputs` (list of Place), `call` (arguments), and `add`.
+    Has `options`, `kind`, `inputs` (list of Place), `call` (arguments), and `add`.
     """
 
     def __init__(self, *, translation, layer, call, inputs, scope):
@@ -219,26 +220,26 @@ class LayerCall:
         self.parts, self.trainable = 0, scope.trainable and layer.trainable
 
     def look_inside(self, trainable):
-        """Takes the flag of training from the layer inside, which has the arrays."""
+        """Takes the trainable flag from the inner layer, which owns the arrays."""
         around = self.translation.asks_inside or self.trainable
         self.trainable = self.scope.trainable and around and trainable
 
     def one(self):
-        """Returns the one input."""
+        """Returns the only input; raises UnsupportedError for several."""
         if len(self.inputs) != 1:
             raise UnsupportedError(f"{len(self.inputs)} inputs are not supported")
         return self.inputs[0]
 
     def plain(self, place):
-        """Returns a place with its axes as Keras has them."""
+        """Returns a Place in Keras's axis order."""
         return self.translation.turn(place, False)
 
     def first(self, place):
-        """Returns a place with its channels first, of what Keras has last."""
+        """Returns a Place with channels first, from Keras's channels last."""
         return self.translation.turn(place, True)
 
     def images(self, place):
-        """Returns a place with its channels first, as data_format says where Keras has them."""
+        """Returns a Place with channels first, from the order that data_format gives."""
         form = self.options.take("data_format") or "channels_last"
         self.options.need(form in ("channels_last", "channels_first"), "data_format", form)
         if len(place.shape) == 2 and form == "channels_first":
@@ -246,19 +247,19 @@ class LayerCall:
         return self.first(place) if form == "channels_last" else self.plain(place)
 
     def add(self, layer, *places, takes=(), turned=None, masked=None, helper=False):
-        """Adds a vertex; returns its place.
+        """Adds a vertex; returns its Place.
 
         Parameters
         ----------
         layer : Layer
         places : Place
-            What it reads.
+            Its inputs.
         takes : sequence of Take
             Its arrays, in Keras's order.
         turned, masked : bool, optional
-            As of Place; those of the first place unless given.
+            As in Place; by default those of the first input.
         helper : bool
-            Whether another vertex has the name of Keras's layer.
+            Whether another vertex gets the name of Keras's layer.
         """
         graph, shapes = self.translation, tuple(place.shape for place in places)
         in_shape = shapes if layer.multi_input else shapes[0]
@@ -277,7 +278,7 @@ class LayerCall:
         )
 
     def name_for(self, layer, takes, helper):
-        """Returns (name of the next vertex, the vertex whose arrays it shares)."""
+        """Returns (name of the next vertex, vertex whose arrays it shares)."""
         base = self.scope.prefix + self.layer.name
         self.parts += 1
         wanted = f"{base}/{layer.type_name.lower()}" if helper else base
@@ -289,7 +290,7 @@ class LayerCall:
         return name, None if owner == name else owner
 
     def record(self, layer, in_shape, name, takes):
-        """Notes which arrays of the file go where."""
+        """Records the destinations of the file's arrays."""
         graph = self.translation
         params, buffers = layer.param_shapes(in_shape), layer.buffer_shapes(in_shape)
         for take in takes:
@@ -316,7 +317,7 @@ def rule_of(kind):
 
 
 def snake_case(name):
-    """Returns the name that Keras gives to the group of a class."""
+    """Returns Keras's group name for a class."""
     name = re.sub(r"\W+", "", name)
     name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
     return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()

@@ -1,4 +1,4 @@
-"""Losses of a compiled Keras model, as loss layers behind its outputs."""
+"""Losses of a compiled Keras model, as loss layers after its outputs."""
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.options import object_of
@@ -12,7 +12,7 @@ REDUCTIONS = (None, "auto", "sum_over_batch_size", "mean_with_sample_weight", "m
 
 
 def cross_entropy(labels):
-    """Returns the rule of a loss of probabilities that softmax gives."""
+    """Returns the rule for a loss of softmax probabilities."""
 
     def translate(options):
         options.only(label_smoothing=0.0, ignore_class=None)
@@ -31,7 +31,7 @@ def kl_divergence(options):
 
 
 def huber(options):
-    """Keras does not save its delta, and reads 1.0 itself."""
+    """Returns a Huber loss; Keras does not save delta, and always loads 1.0."""
     return losses.Huber(delta=options.number("delta", 1.0)), None, False
 
 
@@ -62,7 +62,7 @@ SHORT = {
 
 
 def loss_of(value):
-    """Returns (our loss, the activation function that it holds itself, whether z are logits)."""
+    """Returns (loss, the activation function that it includes, whether its input is logits)."""
     name, options = object_of(value)
     key = name.replace("_", "").lower()
     key = SHORT.get(key, key)
@@ -76,20 +76,20 @@ def loss_of(value):
 
 
 def add_loss(graph, place, value, weight, labels, others):
-    """Adds the loss layer of an output; returns the name of what the model gives.
+    """Adds the loss layer of an output; returns the name of the vertex with the model's output.
 
     Parameters
     ----------
     graph : GraphTranslation
     place : Place
-        Of the output.
+        Place of the output.
     value : str or dict
-        The loss as Keras has it.
+        The loss in Keras's config.
     weight : float
     labels : str or None
-        Column of the data.
+        Data column.
     others : iterable of str
-        Names of what gives the model's other outputs.
+        Vertices of the model's other outputs.
     """
     loss, held, logits = loss_of(value)
     if len(place.shape) > 2:

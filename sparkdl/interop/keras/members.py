@@ -1,4 +1,4 @@
-"""Activations, initializers, regularizers and constraints of Keras in our words."""
+"""Activations, initializers, regularizers and constraints, converted from Keras."""
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.options import object_of
@@ -45,7 +45,7 @@ ACTIVATIONS = {
 
 
 def activation(value, version):
-    """Returns our activation function of a name or object; `version` is that of Keras."""
+    """Converts an activation function, given by name or object; `version` is Keras's."""
     if value is None:
         return "identity"
     name, options = object_of(value)
@@ -60,7 +60,7 @@ def activation(value, version):
 
 
 def initializer(value):
-    """Returns our initializer of Keras's; its seed is not carried."""
+    """Converts an initializer; its seed is dropped."""
     name, options = object_of(value)
     key = name.replace("_", "").lower()
     for scaled, (scale, mode) in SCALED.items():
@@ -111,7 +111,7 @@ INITIALIZERS = {twin.keras.lower(): twin.read for twin in INITIALIZER_TWINS} | {
 
 
 def regularizer(value):
-    """Returns (l1, l2): Keras's l2 is of w^2, ours of w^2 / 2."""
+    """Returns (l1, l2); Keras's l2 multiplies w^2, sparkdl's w^2 / 2."""
     if value is None:
         return 0.0, 0.0
     name, options = object_of(value)
@@ -124,15 +124,15 @@ def regularizer(value):
 
 
 def constraint(value, axes=(0,), single=()):
-    """Returns our constraints, none or one.
+    """Converts a constraint; returns a tuple of none or one.
 
     Parameters
     ----------
     value : str, dict or None
     axes : tuple of int or None
-        Those of Keras's array along which the weights into one unit lie; None: there are none.
+        Axes of Keras's array that span the weights into one unit; None: there are none.
     single : tuple of int
-        Those of length 1, along which a norm changes nothing.
+        Axes of length 1, along which a norm has no effect.
     """
     if value is None:
         return ()
@@ -147,7 +147,7 @@ def constraint(value, axes=(0,), single=()):
 
 
 def check_axis(name, options, axes, single=()):
-    """Refuses norms along other axes than those of the weights into one unit."""
+    """Raises UnsupportedError unless a norm is along the axes of the weights into one unit."""
     axis = options.take("axis", 0)
     given = axis if isinstance(axis, list | tuple) else (axis,)
     if axes is None or set(given) - set(single) != set(axes) - set(single):

@@ -1,4 +1,4 @@
-"""Optimizers of Keras, and what they keep from one update to the next."""
+"""Optimizers of Keras, and their state."""
 
 from dataclasses import replace
 
@@ -24,9 +24,9 @@ SLOTS = {
 
 
 def optimizer_of(value, notes):
-    """Returns our options of a network: an optimizer, and clipping where there is one.
+    """Converts an optimizer to network options, including clipping.
 
-    What differs is added to `notes`.
+    Differences are added to `notes`.
     """
     name, options = object_of(value)
     key = name.lower()
@@ -59,7 +59,7 @@ def sgd(options, rate, decay):
 
 
 def adam(options, rate, decay):
-    """Keras adds epsilon before the bias is corrected, as AdamHat does."""
+    """Returns an AdamHat: Keras adds epsilon before bias correction."""
     options.only(amsgrad=False)
     return AdamHat(
         learning_rate=rate,
@@ -79,7 +79,7 @@ def ada_delta(options, rate, decay):
 
 
 def ftrl(options, rate, decay):
-    """Keras's l2 is half of ours, which is the paper's."""
+    """Returns an Ftrl; Keras's l2 is half of sparkdl's, which is the paper's."""
     options.only(learning_rate_power=-0.5, l2_shrinkage_regularization_strength=0.0)
     return Ftrl(
         learning_rate=rate,
@@ -94,7 +94,7 @@ RULES = {"sgd": sgd, "adam": adam, "adamw": adam, "adadelta": ada_delta, "ftrl":
 
 
 def with_slots(network, document, taken, notes):
-    """Returns the state of a network with what the file's optimizer keeps, where there is any."""
+    """Returns a network's state with the optimizer state of the file, if any."""
     conf, state = network.conf, network.state
     trained = sorted((one for one in taken if one.trained), key=lambda one: one.rank)
     optimizer = conf.optimizer

@@ -1,4 +1,4 @@
-"""Options of an object of Keras, of which none is overlooked."""
+"""Options of a Keras object, which must all be consumed."""
 
 from sparkdl.errors import DataError, UnsupportedError
 from sparkdl.interop import options
@@ -7,13 +7,13 @@ FREE = {"name", "trainable", "dtype", "seed", "sparse", "ragged", "batch_input_s
 
 
 class Options(options.Options):
-    """Options of one object of Keras."""
+    """Options of one Keras object."""
 
     free = frozenset(FREE)
 
 
 def object_of(value):
-    """Returns (class name, Options) of what Keras has written as a class and its config."""
+    """Returns (class name, Options) of an object written as a class and its config."""
     if isinstance(value, str):
         return value, Options({})
     if not isinstance(value, dict) or not isinstance(value.get("class_name"), str):
@@ -23,7 +23,7 @@ def object_of(value):
 
 
 def refuse_custom(value):
-    """Refuses an object that is not one of Keras's own: its code is not in the file."""
+    """Raises UnsupportedError for a custom object, whose code is not in the file."""
     name, module = value.get("registered_name"), value.get("module")
     own = module is None or (isinstance(module, str) and module.split(".")[0] == "keras")
     registered = isinstance(name, str) and (">" in name or not own)

@@ -1,4 +1,4 @@
-"""Tensors of Keras as they stand in our graph."""
+"""Tensors of Keras, with their places in the graph."""
 
 from dataclasses import dataclass
 from math import prod
@@ -10,18 +10,18 @@ from sparkdl.errors import UnsupportedError
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A tensor of Keras, given by a vertex or an input of ours.
+    """A Keras tensor: the output of a vertex, or an input.
 
     Parameters
     ----------
     name : str
-        The vertex or input.
+        Name of the vertex or input.
     shape : tuple of int
-        Of one example, as ours has it.
+        Shape of one example in sparkdl.
     turned : bool
-        Whether ours has the channels first where Keras's has them last.
+        Whether channels are first here but last in Keras.
     masked : bool
-        Whether a mask says which of its steps are padding.
+        Whether it has a mask of padded steps.
     """
 
     name: str
@@ -31,17 +31,17 @@ class Place:
 
     @property
     def keras_shape(self):
-        """The shape of one example, as Keras has it."""
+        """Shape of one example in Keras."""
         return (*self.shape[1:], self.shape[0]) if self.turned else self.shape
 
 
 def channels_first(rank):
-    """Returns the order of axes that brings the last one to the front."""
+    """Returns the axis order that moves the last axis to the front."""
     return (rank - 1, *range(rank - 1))
 
 
 def channels_last(rank):
-    """Returns the order of axes that brings the first one to the end."""
+    """Returns the axis order that moves the first axis to the end."""
     return (*range(1, rank), 0)
 
 
@@ -51,19 +51,19 @@ def inverse(order):
 
 @dataclass(frozen=True, kw_only=True)
 class Take:
-    """An array of Keras, and what makes ours of it.
+    """A Keras array, and its conversion.
 
     Parameters
     ----------
     ours : str
-        The parameter or buffer.
+        Name of the parameter or buffer.
     change : callable
     path : str
-        The object below the layer that holds it: "cell", "forward_layer/cell".
+        The object in the layer that owns it: "cell", "forward_layer/cell".
     state_change : callable, optional
-        The same for what an optimizer keeps for it. None: as `change`.
+        Conversion of its optimizer state. None: `change`.
     shape : callable, optional
-        Keras's shape, of ours. None: the same.
+        Maps the sparkdl shape to Keras's. None: the same.
     """
 
     ours: str
@@ -73,7 +73,7 @@ class Take:
     shape: object = None
 
     def back(self, array):
-        """Returns Keras's array of ours; what `change` adds to another number is 0."""
+        """Converts a sparkdl array to Keras's; numbers that `change` adds to others become 0."""
         shape = array.shape if self.shape is None else self.shape(array.shape)
         numbers = np.arange(prod(shape)).reshape(shape)
         places = (self.state_change or self.change)(numbers)
@@ -83,6 +83,6 @@ class Take:
 
 
 def no_masks(places, what):
-    """Refuses sequences with a mask where Keras and we would go on differently."""
+    """Raises UnsupportedError for masked sequences that Keras treats differently."""
     if any(place.masked for place in places):
         raise UnsupportedError(f"{what} of a sequence with a mask is not supported")

@@ -89,7 +89,7 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
         found = read_training(training, graph, outputs, graph.output_names, conf)
     refuse([*graph.refused, *found.refused], document.path)
     arrays = None
-    if document.weights is not None:  # before first values are drawn: sizes may be lies
+    if document.weights is not None:  # before values are drawn: sizes may be false
         arrays = read_arrays(document.weights, document.path, graph.taken)
     network = Network(graph.build.conf(**{**found.options, **conf}))
     if arrays is not None:
@@ -106,7 +106,7 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
 
 
 def note_masked_steps(graph, places):
-    """Returns the notes on outputs that differ from Keras's where a mask leaves a step out."""
+    """Returns notes on outputs that differ from Keras's at masked steps."""
     if not graph.repeating or not any(place.masked for place in places):
         return []
     names = ", ".join(dict.fromkeys(graph.repeating))
@@ -114,7 +114,7 @@ def note_masked_steps(graph, places):
 
 
 def refuse(reasons, path):
-    """Raises UnsupportedError that lists all reasons, if there is one."""
+    """Raises an UnsupportedError with all reasons, if there are any."""
     if reasons:
         lines = "\n  ".join(reasons)
         raise UnsupportedError(f"{path} has layers or options without a twin:\n  {lines}")
@@ -128,7 +128,7 @@ def document_of(model, weights):
 
 
 def saved(model):
-    """Returns the document of a model that the user's own Keras saves."""
+    """Returns the document of a live model, saved by the user's own Keras."""
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Learning rates of Keras that change with the number of the update."""
+"""Learning rate schedules of Keras, by the number of the update."""
 
 from math import floor
 
@@ -6,7 +6,7 @@ from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.options import object_of
 from sparkdl.nn import schedules
 
-MOST = 1e18  # of numbers: none is infinite, and each a float
+MOST = 1e18  # largest number accepted, so that all are finite floats
 
 
 def rate_of(options):
@@ -15,7 +15,7 @@ def rate_of(options):
     Raises
     ------
     UnsupportedError
-        The schedule is none of Keras's own, or has options without a twin.
+        If the schedule is not one of Keras's, or has unsupported options.
     """
     default = options.take("lr", 0.001)
     value = options.take("learning_rate", default)
@@ -25,9 +25,9 @@ def rate_of(options):
 
 
 def schedule_of(value):
-    """Returns the Schedule of one that Keras has written.
+    """Converts a schedule written by Keras to a Schedule.
 
-    Errors as `rate_of`, and ConfigError for numbers that no schedule of ours takes.
+    Raises as `rate_of`, and ConfigError for numbers that no Schedule allows.
     """
     name, options = object_of(value)
     if name not in SCHEDULES:
@@ -64,7 +64,7 @@ def polynomial(options):
 
 
 def cosine(options):
-    """The warm-up leads in a straight line to the rate from which the cosine falls."""
+    """Returns a cosine decay, after a linear warm-up to its initial rate."""
     initial, alpha = initial_of(options), bounded(options, "alpha", 0.0)
     steps, warm_up = whole(options, "decay_steps"), whole(options, "warmup_steps", 0)
     with_warm_up = options.take("warmup_target") is not None
@@ -89,7 +89,10 @@ def cosine_restarts(options):
 
 
 def piecewise(options):
-    """A boundary is the last update of a rate; ours is the first one of the next."""
+    """Returns steps by update.
+
+    Keras's boundary is the last update of a rate, sparkdl's is the first one of the next.
+    """
     lasts, values = options.take("boundaries"), options.take("values")
     row = list | tuple
     options.need(isinstance(lasts, row) and all(map(is_number, lasts)), "boundaries", lasts)

@@ -1,4 +1,4 @@
-"""How a Keras model was compiled: losses, optimizer, its state, metrics."""
+"""Compile settings of a Keras model: losses, optimizer with state, metrics."""
 
 from dataclasses import dataclass, field
 
@@ -13,14 +13,14 @@ CURE = "; give another one, or compiled=False"
 
 @dataclass
 class Compiled:
-    """The training that a model was compiled for.
+    """Compile settings of a model.
 
     Parameters
     ----------
     options : dict
-        Of GraphConf.
+        Options of GraphConf.
     outputs : list of str
-        The vertices that give what the model does.
+        The vertices of the model's outputs.
     metrics, notes, refused : list of str
     """
 
@@ -32,18 +32,18 @@ class Compiled:
 
 
 def read_training(training, graph, places, names, conf):
-    """Returns the Compiled of a document's training, and adds its losses to the graph.
+    """Returns the compile settings of a document, and adds its losses to the graph.
 
     Parameters
     ----------
     training : dict or None
     graph : GraphTranslation
     places : list of Place
-        Of the outputs, as Keras has them.
+        Places of the outputs, in Keras's axis order.
     names : list of str
         Keras's names of the outputs.
     conf : dict
-        Options that the user gives; an optimizer among them goes before Keras's.
+        The user's options; an optimizer among them replaces Keras's.
     """
     found = Compiled(outputs=[place.name for place in places])
     if not training:
@@ -62,7 +62,7 @@ def read_training(training, graph, places, names, conf):
 
 
 def has_joined_biases(layer):
-    """Returns whether a layer is or has a GRU that is trained, with two biases in Keras."""
+    """Returns whether a layer is or contains a trained GRU with two biases in Keras."""
     inside = getattr(layer, "layer", None)
     if inside is not None:
         return not isinstance(layer, Frozen) and has_joined_biases(inside)
@@ -95,7 +95,7 @@ def add_losses(found, training, graph, places, names):
 
 
 def per_output(value, names, what):
-    """Returns a value for each output, of a dict by name, a list, or one for all."""
+    """Returns a value per output, from a dict by name, a list, or one value for all."""
     if isinstance(value, dict) and "class_name" not in value:
         return [value.get(name) for name in names]
     if not isinstance(value, list):
@@ -106,7 +106,7 @@ def per_output(value, names, what):
 
 
 def metric_names(value):
-    """Returns the names in a structure of metrics."""
+    """Returns the names in a nested structure of metrics."""
     if value is None:
         return []
     if isinstance(value, dict) and "class_name" not in value:

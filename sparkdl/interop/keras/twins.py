@@ -1,4 +1,4 @@
-"""Classes of Keras and ours that are the same but for the names of their options."""
+"""Classes of Keras and sparkdl that differ only in the names of their options."""
 
 from dataclasses import dataclass, field
 
@@ -7,14 +7,15 @@ from sparkdl.errors import UnsupportedError
 
 @dataclass(frozen=True, kw_only=True)
 class Twin:
-    """A class of Keras and ours.
+    """A pair of equivalent classes.
 
     Parameters
     ----------
     keras : str
-        Its name.
+        Name of Keras's class.
     ours : type
-    options : {option of Keras: (ours, Keras's default)}
+        Class of sparkdl.
+    options : {option of Keras: (option of sparkdl, Keras's default)}
         Numbers.
     """
 
@@ -23,17 +24,17 @@ class Twin:
     options: dict = field(default_factory=dict)
 
     def read(self, options):
-        """Returns our object of Keras's Options."""
+        """Builds the sparkdl object from Keras's Options."""
         given = self.options.items()
         return self.ours(**{own: options.number(name, first) for name, (own, first) in given})
 
     def write(self, value):
-        """Returns Keras's config of our object."""
+        """Returns Keras's config for a sparkdl object."""
         return {name: getattr(value, own) for name, (own, _) in self.options.items()}
 
 
 def written(value, twins, module):
-    """Returns the document of our object by the first Twin that is read as an equal one."""
+    """Returns the document of an object, by the first Twin that restores an equal one."""
     for twin in twins:
         if type(value) is twin.ours and twin.ours(**vars_of(twin, value)) == value:
             return document(module, twin.keras, twin.write(value))
@@ -45,7 +46,7 @@ def vars_of(twin, value):
 
 
 def document(module, kind, config):
-    """Returns an object of Keras as its files have it."""
+    """Returns a Keras object in the form of its files."""
     return {
         "module": f"keras.{module}",
         "class_name": kind,

@@ -1,4 +1,4 @@
-"""Arrays in weights files: those of Keras 3, by groups, and those before, by names of layers."""
+"""Arrays in weights files: of Keras 3 by groups, of earlier versions by layer names."""
 
 from collections import Counter
 
@@ -9,16 +9,16 @@ from sparkdl.errors import DataError, UnsupportedError
 from sparkdl.interop.hdf5 import array_in, inner, open_hdf5
 
 ROOTS = ("layers", "_layer_checkpoint_dependencies")  # the second: Keras 2.12
-MOST = 1 << 20  # bytes of names in an attribute: Keras cuts them at 64,512
+MOST = 1 << 20  # bytes of names in an attribute; Keras splits them at 64,512
 
 
 def read_arrays(content, path, taken):
-    """Returns our array for each Taken of a weights file's `content`.
+    """Returns the array for each Taken from a weights file's `content`.
 
     Raises
     ------
     DataError
-        The file is damaged, or lists all arrays that are not there or of another shape.
+        If the file is damaged, or arrays are missing or differ in shape; lists all of them.
     """
     with open_hdf5(content, path) as file:
         find = by_layer if is_legacy(file) else by_group
@@ -31,7 +31,7 @@ def is_legacy(file):
 
 
 def fit(taken, arrays, path):
-    """Returns arrays as ours, all of the shapes that the network needs."""
+    """Returns converted arrays, all of the shapes that the network needs."""
     ours, wrong = [], []
     for take, array in zip(taken, arrays, strict=True):
         try:
@@ -47,7 +47,7 @@ def fit(taken, arrays, path):
 
 
 def by_group(file, path, taken):
-    """Finds each array below the groups of its layer, "vars/0" and so on."""
+    """Finds each array in the groups of its layer, as "vars/0" and so on."""
     counts, arrays, places = Counter(), [], []
     for take in taken:
         place = "/".join([*take.path, *filter(None, [take.take.path]), "vars"])
@@ -60,7 +60,7 @@ def by_group(file, path, taken):
 
 
 def group_of(file, place, path, count):
-    """Returns the group at a place that holds `count` arrays."""
+    """Returns the group at a path, which must have `count` arrays."""
     first, *rest = place.split("/")
     roots = [root for root in ROOTS if root in file] if first == "layers" else [first]
     group = file
@@ -79,9 +79,9 @@ def dataset(group, key, where):
 
 
 def by_layer(file, path, taken):
-    """Finds the arrays of each layer in the order in which it lists their names.
+    """Finds the arrays of each layer in the order of its list of names.
 
-    A model within the model lists all that is trained first.
+    A nested model lists all trained arrays first.
     """
     root = inner(file, "model_weights", path, "Keras") if "model_weights" in file else file
     layers = {}
@@ -100,17 +100,17 @@ def by_layer(file, path, taken):
 
 
 def read_optimizer(content, path, count, has_rate=True):
-    """Returns (updates done, [array]) of an optimizer with `count` arrays; None without state.
+    """Returns (number of updates, [array]) of an optimizer with `count` arrays; None without state.
 
-    `has_rate` says whether its learning rate is a number, which Keras then keeps among them.
+    With `has_rate` its learning rate is a number, which Keras then stores as well.
     """
-    own = 1 + has_rate  # arrays of the optimizer itself
+    own = 1 + has_rate  # number of arrays of the optimizer itself
     with open_hdf5(content, path) as file:
         if is_legacy(file):
             find = optimizer_by_name(file, path)
         else:
             find = optimizer_by_number(file, path)
-        if len(find) <= own:  # it has done nothing yet
+        if len(find) <= own:  # no update was done yet
             return None
         if len(find) != count + own:
             wanted = f"{count + own} arrays, got {len(find)}"
@@ -142,7 +142,7 @@ def counter(dataset, path):
 
 
 def member_at(group, name, where):
-    """Returns what a name of groups and a dataset leads to."""
+    """Returns the member at a path of groups and a dataset."""
     for part in filter(None, name.split("/")):
         group = inner(group, part, where, "Keras")
     return group
@@ -156,7 +156,7 @@ def nested_dataset(group, name, where):
 
 
 def texts(group, name, where):
-    """Returns a list of texts in an attribute, which may be cut into name0, name1 ..."""
+    """Returns the list of texts in an attribute, which may be split into name0, name1 ..."""
     parts = [name] if name in group.attrs else []
     while not parts or parts[-1] != name:
         following = f"{name}{len(parts)}"
@@ -169,7 +169,7 @@ def texts(group, name, where):
 
 
 def attribute(group, name, where):
-    """Returns the texts of an attribute, once it is known that the file may hold as many."""
+    """Returns the texts of an attribute, after checking that the file can hold them."""
     about = group.attrs.get_id(name)
     is_text = h5py.check_string_dtype(about.dtype) or about.shape == (0,)
     if not is_text or np.prod(about.shape, dtype=float) * about.dtype.itemsize > MOST:
@@ -182,7 +182,7 @@ def attribute(group, name, where):
 
 
 def text_of(group, name, where):
-    """Returns the one text of an attribute, or None."""
+    """Returns the only text of an attribute, or None."""
     if name not in group.attrs:
         return None
     [text] = attribute(group, name, where)[:1] or [None]
@@ -194,6 +194,6 @@ def is_hdf5(content):
 
 
 def refuse_shards(names, path):
-    """Refuses weights that are cut into several files."""
+    """Raises UnsupportedError for weights sharded over several files."""
     if any(name.endswith(".weights.json") for name in names):
         raise UnsupportedError(f"{path}: weights in several files are not read")

@@ -1,1 +1,1 @@
-"""What live models of all frameworks have in common."""
+"""Parts common to the live models of all frameworks."""

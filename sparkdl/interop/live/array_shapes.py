@@ -1,4 +1,4 @@
-"""The constraint on names and shapes of a model's arrays."""
+"""Constraint on names and shapes of a model's arrays."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ SHAPE = Sequence(of=Size(minimum=0))
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayShapes(Requirement):
-    """Pairs of a name and a shape, each name once."""
+    """Pairs of name and shape, with unique names."""
 
     phrase = "pairs (name, shape), each name once"
     plural = f"lists of {phrase}"

@@ -1,4 +1,4 @@
-"""A model of another framework as a network of sparkdl."""
+"""A model of another framework as a sparkdl network."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -32,13 +32,13 @@ INPUT, MODULE, OUTPUT = "features", "module", "output"
 
 @dataclass(frozen=True, kw_only=True)
 class LiveModel(Conf):
-    """Base of TorchModel and KerasModel, which have `make` and `framework`, its tag in documents.
+    """Base of TorchModel and KerasModel, which add `make` and `framework`, the tag in documents.
 
-    A subclass says what its model is made of: `describe`, `first_values`, `replica_class`.
+    A subclass defines `describe`, `first_values` and `replica_class`.
     """
 
-    builds: ClassVar[str]  # for people
-    optimizer_option: ClassVar[str]  # names the option that builds an optimizer of the framework
+    builds: ClassVar[str]  # class name for messages
+    optimizer_option: ClassVar[str]  # option with the maker of a framework's optimizer
 
     input_shape: Several[int] = option(ExampleShape(), "Shape of one example.")
     input_type: str = option(
@@ -91,23 +91,23 @@ class LiveModel(Conf):
     )
 
     def describe(self) -> tuple[Shape, Any, Any]:
-        """Returns (output shape, parameters, buffers) of a model that is built to ask."""
+        """Builds a model; returns its (output shape, parameters, buffers)."""
         raise NotImplementedError
 
     def first_values(self) -> dict[str, np.ndarray]:
-        """Returns {name: first value} of the model's arrays."""
+        """Returns {name: initial value} of the model's arrays."""
         raise NotImplementedError
 
     def describe_optimizer(self) -> tuple[float | Schedule, Any]:
-        """Returns (learning rate, ((name, shape), ...) of the state) of the framework's optimizer.
+        """Builds the framework's optimizer; returns its properties.
 
-        It is built to ask.
+        They are (learning rate, ((name, shape), ...) of the state).
         """
         raise NotImplementedError
 
     @property
     def own_optimizer(self) -> Any:
-        """The Maker of the framework's optimizer, or None where one of sparkdl's trains."""
+        """The Maker of the framework's optimizer, or None if a sparkdl optimizer is used."""
         return getattr(self, self.optimizer_option)
 
     @property
@@ -120,9 +120,9 @@ class LiveModel(Conf):
 
     @property
     def base_rate(self) -> float:
-        """The learning rate that the framework's optimizer is built with; each step says its own.
+        """The learning rate with which the framework's optimizer is built; each step sets its own.
 
-        1 where that is a schedule.
+        It is 1 if the rate is a schedule.
         """
         rate = self.optimizer.learning_rate
         return 1.0 if isinstance(rate, Schedule) else rate
@@ -146,9 +146,9 @@ class LiveModel(Conf):
             self._check_options_without_effect()
 
     def _take_optimizer(self) -> None:
-        """Takes over the learning rate, which histories show, and how the state is laid out.
+        """Takes over the optimizer's learning rate, for histories, and the layout of its state.
 
-        Where the function is known, it is asked each time: another one may have been given.
+        If the function is known, it is called each time, as it may have been replaced.
         """
         rate, state = getattr(self.optimizer, "learning_rate", None), self.optimizer_state
         if self.own_optimizer.code is not None or state is None:
@@ -163,11 +163,11 @@ class LiveModel(Conf):
         self._set("optimizer_state", state)
 
     def _scheduled(self, rate: float | Schedule) -> float | Schedule:
-        """Returns the learning rate, where another option than the optimizer's may say it."""
+        """Returns the learning rate, which another option may override."""
         return rate
 
     def _check_options_without_effect(self) -> None:
-        """Raises ConfigError for what sparkdl's optimizers do and a framework's does not."""
+        """Raises ConfigError for options that a framework's optimizer does not support."""
         for name, nothing in (("l1", 0), ("l2", 0), ("clipping", None), ("constraints", ())):
             if getattr(self, name) != nothing:
                 raise ConfigError(
@@ -194,7 +194,7 @@ class LiveModel(Conf):
 
     @cached_property
     def head(self) -> NetworkConf:
-        """What the engine computes: the loss of the model's output."""
+        """The network computed by the engine: the loss of the model's output."""
         given = {} if self.loss is None else {"loss": self.loss}
         output = LossLayer(name=OUTPUT, **given)
         head = NetworkConf(input_shape=self.output_shape, layers=[output], seed=self.seed)
@@ -203,14 +203,14 @@ class LiveModel(Conf):
 
     @cached_property
     def stack(self) -> tuple[PlacedLayer, ...]:
-        """The model, and the loss behind it."""
+        """The model, followed by the loss."""
         layer = ModuleLayer(name=MODULE, model=self).inherit(self)
         module = PlacedLayer(0, layer, (INPUT,), self.input_shape, self.output_shape, MODULE)
         return module, self.head.main._replace(index=1, sources=(MODULE,))
 
     @cached_property
     def feature_masks(self) -> dict[str, str]:
-        """See Conf; ids of steps have one where they may be padded."""
+        """See Conf; ids of steps have a mask if they may be padded."""
         return {INPUT: mask_of(INPUT)} if takes_steps(self) else {}
 
     @property
@@ -225,7 +225,7 @@ class LiveModel(Conf):
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleLayer(WeightedLayer, abstract=True):
-    """The model's place in a network: the names, shapes and first values of its arrays."""
+    """The model as a layer: names, shapes and initial values of its arrays."""
 
     inherited: ClassVar[tuple[str, ...]] = ("l1", "l2")
     biases: ClassVar[tuple[str, ...]] = ()
@@ -238,7 +238,7 @@ class ModuleLayer(WeightedLayer, abstract=True):
 
     @property
     def penalized(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Matrices and filters, not biases and factors."""
+        """Matrices and filters, but not biases and factors."""
         return tuple(name for name, shape in self.model.parameters if len(shape) > 1)
 
     def out_shape(self, in_shape: Shape) -> Shape:

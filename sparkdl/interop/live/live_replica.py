@@ -1,4 +1,4 @@
-"""A replica whose network is a model of another framework, and whose loss is a program of ours."""
+"""Replica that computes a model of another framework, and its loss by a program of the engine."""
 
 from functools import lru_cache, partial
 
@@ -21,49 +21,49 @@ from sparkdl.nn.inputs.columns import (
 
 
 class LiveReplica(Replica):
-    """See Replica. A subclass builds and computes the model: `_build`, `_output`, `gradient`."""
+    """See Replica. A subclass defines `_build`, `_output` and `gradient`."""
 
     decodes = ()
-    iteration: int | None = None  # updates of the fit before this one, where t is the slots' age
-    epoch = 0  # that this update is of
+    iteration: int | None = None  # previous updates of the fit, while t is the age of the slots
+    epoch = 0  # epoch of this update
 
     def __init__(self, conf, backend="auto", strict=False):
         super().__init__(conf, backend, strict)
         self._optimizer = (
-            None  # the framework's own, built by the first update: predictions need none
+            None  # the framework's, built at the first update, as predictions do not need it
         )
         self.head = Replica(conf.head, backend, strict)
         self._slope = lru_cache(PROGRAMS)(partial(input_gradient_program, self.head))
 
     def _build(self):
-        """Builds the model; returns [(name, numbers)] of what is trained, and of what is kept."""
+        """Builds the model; returns [(name, array)] of trained and of untrained variables."""
         raise NotImplementedError
 
     def _output(self, batch):
-        """Returns what the model gives in use, as an array of its own."""
+        """Returns the model's output at inference, as a new array."""
         raise NotImplementedError
 
     def _build_optimizer(self):
-        """Returns the framework's optimizer, whose state lies in the slots."""
+        """Returns the framework's optimizer, whose state is in the slots."""
         raise NotImplementedError
 
     def _move(self, factor, t, first):
-        """Updates the parameters by `_optimizer`.
+        """Updates the parameters with `_optimizer`.
 
         Parameters
         ----------
         factor : float
-            Of the learning rates that the optimizer was built with; where a schedule gives the
-            rates, these: one, or each group's.
+            Factor of the learning rates that the optimizer was built with; with a schedule, the
+            rate itself, or one per group.
         t : int
             Number of the update, from 1.
         first : bool
-            Whether it begins with the optimizer's own state, not with that in the slots.
+            Whether to start from the optimizer's initial state instead of the slots.
         """
         raise NotImplementedError
 
     def _first_values(self):
-        """Returns the vectors at first; the model is built here, and its values are theirs."""
+        """Builds the model; returns the initial vectors, with the model's values."""
         layouts = {"params": self.conf.params_layout, "buffers": self.conf.buffers_layout}
         values = {name: np.zeros(layout.size, np.float32) for name, layout in layouts.items()}
         for name, arrays in zip(layouts, self._build(), strict=True):
@@ -74,12 +74,12 @@ class LiveReplica(Replica):
         return values | {"grad": grad, "slots": initial_slots(self.conf)}
 
     def _check(self, batch):
-        """Refuses a batch that the model cannot take; the head looks at labels."""
+        """Raises DataError for a batch that the model cannot take; the head checks labels."""
         columns_of(self.conf, batch, labels=False)
         check_steps(self.conf, batch.columns.get(mask_of(INPUT)))
 
     def _loss_and_slope(self, batch, y, epoch):
-        """Returns the loss of what the model gave in training, and its gradient there."""
+        """Returns the loss of the model's training output, and its gradient by that."""
         columns = columns_of(self.conf.head, with_features(batch, y))
         program = self._slope(shapes_of(columns))
         outputs = program.run(columns | identity_inputs(batch.ids, epoch))
@@ -94,8 +94,8 @@ class LiveReplica(Replica):
     def apply(self, rate, t):
         """See Replica.apply.
 
-        A worker that had no batch before finds nothing in the slots at a later update: that is its
-        first one too.
+        A worker without a batch so far has empty slots at a later update, which it treats as its
+        first.
         """
         if not self.conf.has_own_optimizer:
             return super().apply(rate, t)
@@ -106,7 +106,7 @@ class LiveReplica(Replica):
         self._move(np.divide(rate, self.conf.base_rate), int(t), first)
 
     def forward(self, features, outputs=(), states=None, size=None):
-        """See Replica.forward; "module" names what the model gives."""
+        """See Replica.forward; "module" is the model's output."""
         batch = features if hasattr(features, "columns") else features_batch(features)
         self._check(batch)
         names, given = tuple(outputs) or (OUTPUT,), self._output(batch)
@@ -120,14 +120,14 @@ class LiveReplica(Replica):
         return self.head.losses(with_features(batch, self._output(batch)))
 
     def output_mask(self, batch):
-        """See Replica.output_mask; the model's own masks, if it makes any, are not known."""
+        """See Replica.output_mask; masks that the model may compute are unknown."""
         given = np.zeros((len(batch), *self.conf.head.input_shape), np.float32)
         return self.head.output_mask(with_features(batch, given))
 
     def programs(self, batch_size):
-        """Returns two programs: of the loss's gradient where the model ends, and of the update.
+        """Returns two programs: for the loss's gradient by the model's output, and for the update.
 
-        The first alone where the framework's optimizer updates.
+        With the framework's optimizer there is only the first.
         """
         slope = self._slope(nominal_shapes(self.conf.head, batch_size))
         return (slope,) if self.conf.has_own_optimizer else (slope, self._update())

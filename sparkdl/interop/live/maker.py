@@ -1,4 +1,4 @@
-"""A function that builds a model or an optimizer; its way to executors and into documents."""
+"""Function that builds a model or an optimizer, for use in executors and documents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,18 +8,18 @@ from typing import Any
 from sparkdl.config import Requirement
 from sparkdl.errors import ConfigError, needs_package
 
-_known: dict[tuple[str, str], "Maker"] = {}  # functions that this process was given, by their
-# references and the options that they were given for: two lambdas of one scope are called alike
+_known: dict[tuple[str, str], "Maker"] = {}  # functions given to this process, by reference
+# and option, as two lambdas of one scope have the same reference
 
 
 @dataclass(frozen=True)
 class Maker:
-    """A function that builds something, known by its reference "package.module:function".
+    """A function that builds something, with its reference "package.module:function".
 
-    A document holds the reference alone, and reading one runs and imports nothing: only a function
-    that this process was given, by Python code or by its driver, is ever called. `code` is the
-    function as executors get it, taken when it was given: what it reads of its surroundings is as
-    it was then, here too.
+    Documents only have the reference, and reading them imports and runs nothing: only functions
+    passed to this process, by Python code or its driver, are ever called. `code` is the function as
+    sent to executors. It is pickled when it is passed, and fixes the values of captured variables,
+    also in this process.
     """
 
     reference: str
@@ -32,7 +32,7 @@ class Maker:
         return load_cloudpickle().loads(self.code)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both name the same function, and none is known to be another one."""
+        """Returns whether both name the same function and are not known to differ."""
         if not isinstance(other, Maker) or self.reference != other.reference:
             return False
         return None in (self.code, other.code) or self.code == other.code
@@ -47,7 +47,7 @@ class Maker:
         return self.reference
 
     def __call__(self, *arguments: Any) -> Any:
-        """Calls the function; ConfigError where this process was not given it."""
+        """Calls the function; raises ConfigError if this process does not have it."""
         if self.code is None:
             raise ConfigError(
                 f"{self.owner}.{self.name} must be a function that this process was given, got the "
@@ -58,14 +58,14 @@ class Maker:
 
 
 def load_cloudpickle() -> Any:
-    """Returns cloudpickle; ConfigError where it is not installed."""
+    """Imports cloudpickle; raises ConfigError if it is not installed."""
     with needs_package("a live model", "cloudpickle", "pip install cloudpickle", ConfigError):
         import cloudpickle
     return cloudpickle
 
 
 def maker_of(function: Callable[..., Any], owner: str, name: str = "make") -> Maker:
-    """Returns the Maker of a function, which this process knows from now on."""
+    """Returns the Maker of a function, and registers it in this process."""
     named = function if hasattr(function, "__qualname__") else type(function)
     reference = f"{named.__module__}:{named.__qualname__}"
     code = code_of(function, reference, f"{owner}.{name}")
@@ -73,7 +73,7 @@ def maker_of(function: Callable[..., Any], owner: str, name: str = "make") -> Ma
 
 
 def code_of(function: Callable[..., Any], reference: str, field: str) -> bytes:
-    """Returns a function as executors get it; ConfigError where it cannot be sent."""
+    """Pickles a function for executors; raises ConfigError if that fails."""
     cloudpickle = load_cloudpickle()
     try:
         return cloudpickle.dumps(function)
@@ -85,7 +85,7 @@ def code_of(function: Callable[..., Any], reference: str, field: str) -> bytes:
 
 
 def receive(reference: str, code: bytes | None, owner: str, name: str = "make") -> Maker:
-    """Returns the Maker of what was given or sent here, known from now on."""
+    """Returns the Maker of a function given or sent to this process, and registers it."""
     if code is None:
         return Maker(reference, owner=owner, name=name)
     known = _known.get((reference, name))
@@ -96,7 +96,7 @@ def receive(reference: str, code: bytes | None, owner: str, name: str = "make") 
 
 @dataclass(frozen=True, kw_only=True)
 class MakerOption(Requirement):
-    """A function, or the reference of one in a document; `takes` says of what it builds."""
+    """A function, or its reference in a document; `takes` describes its arguments."""
 
     owner: str
     builds: str

@@ -1,4 +1,4 @@
-"""What makes predictions of a live model's output: an activation function, or the loss itself."""
+"""Conversion of a live model's output to predictions: an activation function, or the loss's own."""
 
 from math import prod
 from typing import Any
@@ -10,7 +10,7 @@ from sparkdl.nn.activations import Identity
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.layers import Activation
 
-NUMBERS = 64  # that functions are compared by, at least
+NUMBERS = 64  # least number of values at which functions are compared
 LARGEST = 4.0
 
 
@@ -21,16 +21,16 @@ def layers_before(output: Any, activation: Any, shape: Any, model: Any) -> list[
     ----------
     output : LossLayer
     activation : ActivationFunction or None
-        None: the function that the loss has in itself, if any.
+        None: that which the loss includes, if any.
     shape : tuple of int
-        Of one example of what the model gives.
+        Shape of one example's output.
     model : LiveModel
-        Whose options these are.
+        The model with these options.
 
     Raises
     ------
     ConfigError
-        The loss has another function in itself, which would be applied as well.
+        If the loss includes a different function, which would be applied as well.
     """
     if activation is None:
         return []
@@ -50,6 +50,6 @@ def layers_before(output: Any, activation: Any, shape: Any, model: Any) -> list[
 
 
 def some_numbers(shape: Shape) -> np.ndarray:
-    """Returns examples (n, *shape) of numbers of both signs."""
+    """Returns test examples (n, *shape) with numbers of both signs."""
     n = -(-NUMBERS // prod(shape))
     return np.linspace(-LARGEST, LARGEST, n * prod(shape), dtype=np.float32).reshape(n, *shape)

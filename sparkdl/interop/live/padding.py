@@ -1,4 +1,4 @@
-"""Sequences with fewer steps than a live model takes."""
+"""Sequences shorter than the input of a live model."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ REFUSED = "refused"
 def takes_steps(model: Any) -> bool:
     """Returns whether a model's input is a sequence whose records may be padded.
 
-    Ids of an embedding are one only where padding is asked for: what else they are is not known.
+    Embedding ids count only if padding is requested, as they may mean something else.
     """
     of_ids = len(model.input_shape) == 1 and model.input_type == "int64"
     return len(model.input_shape) == 2 or (of_ids and model.padding != REFUSED)
 
 
 def check_padding(model: Any) -> None:
-    """Raises ConfigError for a model that asks for padding of what is no sequence."""
+    """Raises ConfigError for a model with padding whose input is not a sequence."""
     if model.padding != REFUSED and not takes_steps(model):
         raise ConfigError(
             f'{type(model).__name__}.padding must be "refused" unless examples are (steps, '
@@ -28,7 +28,7 @@ def check_padding(model: Any) -> None:
 
 
 def check_steps(model: Any, mask: Any) -> None:
-    """Raises DataError where a mask (batch, steps) leaves steps out, and padding is refused."""
+    """Raises DataError if a mask (batch, steps) drops steps, and padding is refused."""
     if model.padding != REFUSED or mask is None or np.all(mask):
         return
     given = int(np.sum(np.asarray(mask)[np.argmin(np.min(mask, axis=1))] != 0))

@@ -1,4 +1,4 @@
-"""Random numbers of the process, which go on behind a block as if it had not been."""
+"""Preservation of the process's random state across a block."""
 
 import random
 from collections.abc import Iterator
@@ -7,14 +7,14 @@ from threading import RLock
 
 import numpy as np
 
-_one_at_a_time = RLock()  # they are those of all threads
+_one_at_a_time = RLock()  # the state is shared by all threads
 
 
 @contextmanager
 def keeping_states() -> Iterator[None]:
-    """Gives Python's and numpy's random numbers their states back behind its block.
+    """Restores the random states of Python and numpy after its block.
 
-    Blocks of several threads come one after the other.
+    Blocks of several threads run one at a time.
     """
     with _one_at_a_time:
         own, numpys = random.getstate(), np.random.get_state()

@@ -1,22 +1,22 @@
-"""The arrays of a trained live model, for a model of its framework."""
+"""Arrays of a trained live model, for a model of its framework."""
 
 from sparkdl.errors import ConfigError, brief
 from sparkdl.interop.live.live_model import MODULE
 
 
 def trained_arrays(network, kind, function):
-    """Returns (conf, {name: array}) of a Network, by the names that the model's arrays have.
+    """Returns (conf, {name: array}) of a Network, with the names of the model's arrays.
 
     Parameters
     ----------
     kind : subclass of LiveModel
     function : str
-        The function that was asked, as the error names it.
+        Name of the calling function, for errors.
 
     Raises
     ------
     ConfigError
-        It is no Network of that kind.
+        If it is not a Network of that kind.
     """
     conf = getattr(network, "conf", None)
     if not isinstance(conf, kind):

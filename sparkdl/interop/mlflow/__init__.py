@@ -1,1 +1,1 @@
-"""Fits as runs of MLflow, and networks as its models."""
+"""Fits as MLflow runs, and networks as MLflow models."""

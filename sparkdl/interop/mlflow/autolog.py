@@ -1,4 +1,4 @@
-"""Has MLflow know of each fit."""
+"""Automatic logging of fits to MLflow."""
 
 from functools import partial
 
@@ -39,5 +39,5 @@ def autolog(
     remove_automatic_listener(NAME)
     if not disable:
         make = partial(MLflowLogger, report=report, model=model, seconds=seconds)
-        make()  # so that what it refuses is refused here
+        make()  # to raise its errors here
         add_automatic_listener(NAME, make)

@@ -1,26 +1,26 @@
-"""The run of MLflow that a fit is logged in."""
+"""MLflow run of a fit."""
 
 from sparkdl.training.report.hyperparameters import hyperparameters
 
-MARK = "sparkdl.fit"  # the tag of a run that a fit has been logged in
+MARK = "sparkdl.fit"  # tag of a run that has logged a fit
 NETWORK = "network.json"
-MOST = 100  # parameters that MLflow takes in one request
-STATUSES = {KeyboardInterrupt: "KILLED"}  # of a run that an error has ended; all others: FAILED
+MOST = 100  # parameters per request to MLflow
+STATUSES = {KeyboardInterrupt: "KILLED"}  # status of a run after an error; others are FAILED
 
 
 class FitRun:
-    """A run that is active, or that this begins and then ends.
+    """The active run, or a new run that is started and ended here.
 
-    An active run takes the first fit, and fits that go on with it; another fit is a nested run.
+    An active run takes the first fit, and fits that resume it; any other fit becomes a nested run.
 
     Parameters
     ----------
     mlflow : module
     plan : FitPlan
     name : str or None
-        Of a run that begins.
+        Name of a new run.
     last : str or None
-        The id of the run of the fit that this one goes on with, where the caller knows it.
+        Id of the run of the fit that this one resumes, if known.
 
     Attributes
     ----------
@@ -37,13 +37,13 @@ class FitRun:
             self.run_id, self.is_own = self._begin(name, active, last if goes_on else None), True
 
     def describe(self, plan):
-        """Logs what the fit is: its options, and the network as JSON."""
+        """Logs the fit's options, and the network as JSON."""
         self.client.set_tag(self.run_id, MARK, "true")
         self._log_parameters(plan)
         self.client.log_text(self.run_id, plan.conf.to_json(), NETWORK)
 
     def end(self, error):
-        """Ends the run, if it is this one's own, by what has ended the fit: an error or None."""
+        """Ends the run, if it was started here, with a status by `error` (None: finished)."""
         if self.is_own:
             status = "FINISHED" if error is None else STATUSES.get(type(error), "FAILED")
             self.mlflow.end_run(status)
@@ -56,7 +56,7 @@ class FitRun:
         return self.mlflow.start_run(nested=active is not None, **options).info.run_id
 
     def _log_parameters(self, plan):
-        """Logs the options of a fit; those that the run has already stay as they are."""
+        """Logs the options of a fit that the run does not have yet."""
         known = self.client.get_run(self.run_id).data.params
         texts = {name: str(value) for name, value in parameters(plan).items()}
         new = [(name, text) for name, text in texts.items() if name not in known]
@@ -66,9 +66,9 @@ class FitRun:
 
 
 def parameters(plan):
-    """Returns {name: number or text} of a fit: its network without the layers, and how it trains.
+    """Returns {name: number or text} of a fit: its network without layers, and its training.
 
-    What checkpoints keep to know a fit again says how it trains: the master and its options.
+    The latter is what checkpoints store to recognize a fit: the master and its options.
     """
     place = {"epochs": plan.epochs, "updates": plan.updates}
     training = {name: plan.extra.get(name) for name in ("master", "records")}

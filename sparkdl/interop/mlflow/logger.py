@@ -1,4 +1,4 @@
-"""A listener that logs a fit to MLflow."""
+"""Listener that logs a fit to MLflow."""
 
 import logging
 import tempfile
@@ -116,7 +116,7 @@ class MLflowLogger(RunListener):
         error = self._plan.steering.error
         try:
             self._log_end(fit, history, error)
-        except self._mlflow.MlflowException as refusal:  # what was trained is worth more
+        except self._mlflow.MlflowException as refusal:  # the trained network matters more
             log.warning("MLflow has not taken the end of the fit: %s", refusal)
         finally:
             fit.end(error)

@@ -1,21 +1,21 @@
-"""Metrics that wait to be sent, many in one request."""
+"""Buffer of metrics, sent in batches."""
 
 import logging
 import math
 import re
 import time
 
-MOST = 1000  # metrics that MLflow takes in one request
-MOST_WAITING = 100_000  # while a server does not answer
-UNKNOWN = re.compile(r"[^\w\-. :/]")  # letters that MLflow takes in no name
+MOST = 1000  # metrics per request to MLflow
+MOST_WAITING = 100_000  # while the server does not answer
+UNKNOWN = re.compile(r"[^\w\-. :/]")  # characters that MLflow does not allow in names
 
 log = logging.getLogger(__name__)
 
 
 class MetricBuffer:
-    """Sends the metrics of a run now and then, so that short rounds wait for no server.
+    """Sends the metrics of a run at intervals, so that short rounds do not wait for the server.
 
-    A server that does not answer ends no fit: a warning says so, and the metrics wait.
+    If the server does not answer, the fit continues with a warning, and the metrics wait.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class MetricBuffer:
     client : MlflowClient
     run_id : str
     seconds : float
-        Between two requests at least.
+        Shortest time between two requests.
     """
 
     def __init__(self, mlflow, client, run_id, seconds):
@@ -32,7 +32,7 @@ class MetricBuffer:
         self.waiting, self.lost = [], 0
 
     def add(self, scalars, step):
-        """Keeps {name: number} of an update; a number that is not finite is left out."""
+        """Adds {name: number} of an update, skipping numbers that are not finite."""
         now = int(time.time() * 1000)
         for name, value in scalars.items():
             if math.isfinite(value):
@@ -42,7 +42,7 @@ class MetricBuffer:
             self.send()
 
     def send(self):
-        """Sends all that waits, as far as the server takes it."""
+        """Sends all waiting metrics, as far as the server accepts them."""
         try:
             while self.waiting:
                 self.client.log_batch(self.run_id, metrics=self.waiting[:MOST])

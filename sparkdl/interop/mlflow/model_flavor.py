@@ -1,4 +1,4 @@
-"""Networks as models of MLflow: a flavor of our own, and the python_function of all its tools."""
+"""Networks as MLflow models: the sparkdl flavor, and python_function for MLflow's tools."""
 
 import sys
 import tempfile
@@ -60,7 +60,7 @@ def save_model(network: Network, path: str | PathLike[str], mlflow_model: Any = 
     from mlflow import pyfunc
 
     model = mlflow.models.Model() if mlflow_model is None else mlflow_model
-    model.signature = signature_of(network.conf)  # handed on, MLflow would ask for examples, too
+    model.signature = signature_of(network.conf)  # otherwise MLflow asks for examples
     model.add_flavor(FLAVOR, sparkdl_version=version_of(PACKAGE), data=f"data/{FOLDER}")
     with tempfile.TemporaryDirectory() as folder:
         network.save(Path(folder, FOLDER))
@@ -94,8 +94,8 @@ def load_model(model_uri: str, device: str = "auto") -> Network:
 def signature_of(conf: Any) -> Any:
     """Returns the signature of a network: its inputs and output for any number of examples.
 
-    An input alone has no name, so that an array is one. A network of bags has no signature: MLflow
-    has no word for lists of different length.
+    A single input has no name, so that it can be an array. A network with bags has no signature, as
+    MLflow cannot describe lists of different lengths.
     """
     from mlflow.models import ModelSignature
     from mlflow.types import Schema
@@ -119,16 +119,16 @@ def tensor(shape: tuple[int | None, ...], name: str | None = None, is_integer: b
 
 
 def _load_pyfunc(path: str) -> "_Predictor":
-    """Returns what mlflow.pyfunc predicts with; MLflow calls it on executors, too."""
+    """Returns the model for mlflow.pyfunc; MLflow calls it on executors, too."""
     return _Predictor(Network.load(path))
 
 
 class _Predictor:
-    """A network as mlflow.pyfunc asks it."""
+    """A network with the interface of mlflow.pyfunc."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
 
     def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> np.ndarray:
-        """Returns the output (n, ...) for arrays, of which MLflow has checked the shapes."""
+        """Returns the output (n, ...) for arrays, whose shapes MLflow has checked."""
         return self.network.predict(model_input)

@@ -1,4 +1,4 @@
-"""MLflow, where it is installed."""
+"""Import of MLflow, if installed."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from sparkdl.errors import needs_package
 
 
 def load_package() -> Any:
-    """Returns mlflow; UnsupportedError, which says how to get it, where there is none."""
+    """Imports mlflow; raises UnsupportedError, which says how to install it."""
     with needs_package("sparkdl.mlflow", "mlflow", "pip install 'sparkdl-hadoop[mlflow]'"):
         import mlflow
     return mlflow

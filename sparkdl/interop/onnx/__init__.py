@@ -1,4 +1,4 @@
-"""ONNX files, read into networks or computed as they are, and networks written as such."""
+"""ONNX files, read into networks or computed as they are, and networks written as ONNX."""
 
 from sparkdl.errors import needs_package
 

@@ -1,4 +1,4 @@
-"""Nodes that make of ids what a network reads of its tables."""
+"""ONNX nodes that look up a network's tables by ids."""
 
 import numpy as np
 from onnx import TensorProto
@@ -7,16 +7,16 @@ from sparkdl.nn.tables.embedding_bag import load_groups
 from sparkdl.nn.tables.row_store import IDS
 from sparkdl.nn.tables.table_group import ROWS
 
-ML = "ai.onnx.ml"  # the domain of LabelEncoder, a hash table
-SPARSE = 8  # ids that a list of places may have for each row
-SHORT = 65_536  # or in any case
+ML = "ai.onnx.ml"  # domain of LabelEncoder, a hash table
+SPARSE = 8  # largest length of an index list per row
+SHORT = 65_536  # or in any case this length
 
 
 class BagWriter:
     """Adds the nodes of all bags of a network to an OnnxWriter.
 
-    Ids are an input (batch, width) of int64, weights one of floats. An id that no update has
-    reached has the row 0. `names` are {bag: its tensor}, `inputs` {input: (its type, width)}.
+    Ids are an int64 input (batch, width), weights a float input. Unknown ids have a row of zeros.
+    `names` is {bag: its tensor}, `inputs` is {input: (its type, width)}.
     """
 
     def __init__(self, writer, conf, tables):
@@ -26,7 +26,7 @@ class BagWriter:
         self.names = {bag.name: self.write(bag) for bag in conf.bags}
 
     def write(self, bag):
-        """Returns the name of a bag (batch, dimension)."""
+        """Returns the tensor of a bag (batch, dimension)."""
         add, ids = self.writer.add, self.conf.id_column(bag)
         self.inputs[ids] = TensorProto.INT64, bag.width
         zero = self.writer.store(np.array(0, np.int64))
@@ -43,7 +43,7 @@ class BagWriter:
         return add("ReduceSum", weighed, self.writer.integers(1), keepdims=0)
 
     def normalize(self, factors, combine):
-        """Returns the name of the factors of rows; see `bags.normalize`."""
+        """Returns the tensor of normalized row weights; see `bags.normalize`."""
         if combine == "sum":
             return factors
         add, axis = self.writer.add, self.writer.integers(1)
@@ -54,7 +54,7 @@ class BagWriter:
         return add("Div", factors, add("Where", add("Equal", total, zero), infinity, total))
 
     def table(self, name, width):
-        """Returns (name of the rows, function from the name of ids to that of their places)."""
+        """Returns (tensor of the rows, function from the tensor of ids to that of row indices)."""
         ids, rows = self.arrays[f"{name}/{IDS}"], self.arrays[f"{name}/{ROWS}"].reshape(-1, width)
         known = self.writer.store(np.concatenate([rows, np.zeros((1, width), np.float32)]))
         last = int(ids.max(initial=-1))
@@ -63,7 +63,7 @@ class BagWriter:
         return known, lambda name: self.hashed(name, ids)
 
     def listed(self, ids, last):
-        """Returns the function that finds places in a list of them, from -1 to last + 1."""
+        """Returns a function that finds row indices in a list, for ids from -1 to last + 1."""
         places = np.full(last + 3, len(ids), np.int64)
         places[ids + 1] = np.arange(len(ids))
         scalars = [self.writer.store(np.array(n, np.int64)) for n in (-1, last + 1, 1)]
@@ -76,7 +76,7 @@ class BagWriter:
         return find
 
     def hashed(self, name, ids):
-        """Returns the name of the places that a hash table gives."""
+        """Returns the tensor of row indices from a hash table."""
         self.writer.domains[ML] = 2
         known = {"keys_int64s": ids.tolist(), "values_int64s": list(range(len(ids)))}
         return self.writer.add("LabelEncoder", name, domain=ML, default_int64=len(ids), **known)

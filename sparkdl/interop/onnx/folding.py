@@ -1,7 +1,7 @@
-"""Nodes of an ONNX graph that read constants alone: computed once.
+"""Constant folding of ONNX graphs.
 
-Shapes are constants, too, but for the size of the batch, for which BATCH stands: what reads it may
-move it, and compute nothing with it.
+Shapes are constants, too, except for the batch size, represented by BATCH: nodes may move it, but
+not compute with it.
 """
 
 from math import prod
@@ -14,8 +14,8 @@ from sparkdl.interop.onnx.forward.body import Call
 from sparkdl.interop.onnx.laid_shapes import CUT, WHOLE, batch_of
 from sparkdl.interop.onnx.messages import array_of
 
-BATCH = -1  # in the constant that stands for a Shape
-MOST = 2**26  # numbers of a constant that is made
+BATCH = -1  # batch size in a constant Shape
+MOST = 2**26  # largest size of a computed constant
 KEEPING = {"Cast", "Concat", "Gather", "Identity", "Slice", "Squeeze", "Unsqueeze"}
 BROADCASTING = {"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"}
 FOLDED = (
@@ -26,16 +26,16 @@ FOLDED = (
 
 
 class Constants(dict):
-    """{tensor: array} of what does not depend on the inputs; `open` names those with BATCH.
+    """{tensor: array} of tensors that do not depend on the inputs; `open` names those with BATCH.
 
     Parameters
     ----------
     graph : GraphProto
-        Its initializers are the first.
+        Its initializers are the first constants.
     path : str
-        For errors.
+        Path of the file, for errors.
     opset : int
-        Of the graph.
+        Opset of the graph.
     """
 
     def __init__(self, graph, path, opset):
@@ -43,11 +43,11 @@ class Constants(dict):
         self.path, self.opset, self.open, self.origins = path, opset, set(), {}
 
     def origins_of(self, *names):
-        """Returns the names of the constants of the file that these are made of."""
+        """Returns the names of the file's constants from which these are computed."""
         return {origin for name in names for origin in self.origins.get(name, {name})}
 
     def take(self, node, proto):
-        """Adds the output of a node that is constant; returns whether it is."""
+        """Adds the output of a constant node; returns whether it is constant."""
         if node.op == "Constant":
             self.add_value(node)
         elif node.op == "Expand" and node.is_constant(0) and node.is_constant(1):
@@ -59,13 +59,13 @@ class Constants(dict):
         return True
 
     def add_value(self, node):
-        """Adds the array of a Constant."""
+        """Adds the array of a Constant node."""
         value = node.attributes.get("value")
         node.need(isinstance(value, TensorProto), f"a constant of {list(node.attributes)}")
         self[node.outputs[0]] = array_of(value, self.path)
 
     def add_shape(self, node):
-        """Adds the output of a Shape of a tensor that is computed."""
+        """Adds the output of a Shape of a computed tensor."""
         node.need_inputs()
         node.only(start=0)
         node.need("end" not in node.attributes, "end")
@@ -75,7 +75,7 @@ class Constants(dict):
         self.open.add(node.outputs[0])
 
     def expand(self, node):
-        """Adds a constant that is repeated; for each example, it stays one: it broadcasts."""
+        """Adds an expanded constant; along the batch it is not repeated, as it broadcasts."""
         value, lengths = (self[name] for name in node.inputs)
         is_open = node.inputs[1] in self.open
         padded = (1,) * (len(lengths) - value.ndim) + value.shape
@@ -88,7 +88,7 @@ class Constants(dict):
         self.origins[node.outputs[0]] = self.origins_of(node.inputs[0])
 
     def fold(self, node, proto):
-        """Adds the output of a node that reads constants alone; returns whether it is one."""
+        """Adds the output of a node that reads only constants; returns whether it does."""
         given = [name for name in node.inputs if name]
         if not given or node.op not in FOLDED or any(name not in self for name in given):
             return False
@@ -104,7 +104,7 @@ class Constants(dict):
 
 
 def size_of(node, arrays):
-    """Returns how many numbers a node makes at most, before it makes them."""
+    """Returns an upper bound on the size of a node's output, before it is computed."""
     if node.op in BROADCASTING:
         return prod(np.broadcast_shapes(*(array.shape for array in arrays)))
     if node.op == "Gather":
@@ -115,7 +115,7 @@ def size_of(node, arrays):
 
 
 def fold(proto, values, opset):
-    """Returns what a node makes of constants.
+    """Computes a node on constants.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def fold(proto, values, opset):
     Raises
     ------
     UnsupportedError
-        The values do not fit the node.
+        If the values do not fit the node.
     """
     try:
         with np.errstate(all="ignore"):

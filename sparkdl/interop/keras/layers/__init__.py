@@ -1,4 +1,4 @@
-"""`RULES`: for each class of Keras's layers a function that adds layers of ours."""
+"""`RULES`: for each Keras layer class, a function that adds sparkdl layers."""
 
 from functools import partial
 

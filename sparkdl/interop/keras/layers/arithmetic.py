@@ -1,4 +1,4 @@
-"""Layers that compute number by number, and noise while training."""
+"""Element-wise layers, and noise in training."""
 
 from sparkdl.interop.keras.places import no_masks
 from sparkdl.nn import layers as nn
@@ -14,7 +14,7 @@ def identity(at):
 
 
 def dropout(kind):
-    """Returns the rule of a dropout with a rate alone."""
+    """Returns the rule for a dropout with only a rate."""
 
     def translate(at):
         at.options.only(noise_shape=None)

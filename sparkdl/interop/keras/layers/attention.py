@@ -1,4 +1,4 @@
-"""Attention with several heads."""
+"""Multi-head attention."""
 
 from functools import partial
 
@@ -9,11 +9,11 @@ from sparkdl.interop.keras.places import Take
 from sparkdl.nn import layers as nn
 
 PARTS = {"query": "q", "key": "k", "value": "v", "output": "o"}
-HEADS_APART = None  # one axis for all kernels, of which the output's has the heads in front
+HEADS_APART = None  # no axis fits all kernels: in the output's, the heads come first
 
 
 def attention(at):
-    """Keras reads (query, value, key), ours (queries, keys, values)."""
+    """Adds attention; Keras's inputs are (query, value, key), sparkdl's (queries, keys, values)."""
     options = at.options
     query, value, key = roles(at)
     options.need(len(query.shape) == 2, "input shape", query.shape)
@@ -54,7 +54,7 @@ def roles(at):
 
 
 def width(options):
-    """Returns the width of the output, None for that of the query."""
+    """Returns the output width; None: that of the query."""
     shape = options.take("output_shape")
     shape = shape[0] if isinstance(shape, list | tuple) and len(shape) == 1 else shape
     options.need(shape is None or type(shape) is int, "output_shape", shape)
@@ -62,7 +62,7 @@ def width(options):
 
 
 def takes(layer):
-    """(F, H, d) is (F, H d); (H, d, U) is (H d, U)."""
+    """Returns the Takes, which convert (F, H, d) to (F, H d), and (H, d, U) to (H d, U)."""
     found = []
     for name, part in PARTS.items():
         path = f"{name}_dense"

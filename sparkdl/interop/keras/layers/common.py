@@ -1,4 +1,4 @@
-"""Options that layers of several kinds share."""
+"""Options shared by several kinds of layers."""
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.members import activation, constraint, initializer, regularizer
@@ -7,10 +7,10 @@ GLOROT = "glorot_uniform"
 
 
 def weighted(options, kernel="kernel", axes=(0,), bias_axes=(0,), single=()):
-    """Returns our options of training of a layer with a kernel and maybe a bias.
+    """Returns the training options of a layer with a kernel and optionally a bias.
 
-    Constraints are along `axes` of the kernel, of which `single` have length 1, and `bias_axes` of
-    the bias: see `constraint`.
+    Constraints apply along `axes` of the kernel, of which `single` have length 1, and `bias_axes`
+    of the bias; see `constraint`.
     """
     l1, l2 = regularizer(options.take(f"{kernel}_regularizer"))
     return {
@@ -22,7 +22,7 @@ def weighted(options, kernel="kernel", axes=(0,), bias_axes=(0,), single=()):
 
 
 def biased(options, axes=(0,)):
-    """Returns our options of a bias, whose constraints are along `axes` of Keras's array."""
+    """Returns the options of a bias; constraints apply along `axes` of Keras's array."""
     l1, l2 = regularizer(options.take("bias_regularizer"))
     return {
         "bias": options.flag("use_bias", True),
@@ -34,7 +34,7 @@ def biased(options, axes=(0,)):
 
 
 def activated(at, place=None):
-    """Returns {"activation": ...} of a layer's options; softmax is over features or channels."""
+    """Returns {"activation": ...} from a layer's options; softmax is over features or channels."""
     function = activation(at.options.take("activation"), at.version)
     if place is not None:
         check_softmax(function, place)
@@ -42,21 +42,21 @@ def activated(at, place=None):
 
 
 def check_softmax(function, place):
-    """Refuses a softmax along another axis than ours: Keras's is the last one."""
+    """Raises UnsupportedError if Keras's softmax, along the last axis, is not along sparkdl's."""
     over_channels = function in ("softmax", "log_softmax")
     if over_channels and len(place.shape) > 2 and not place.turned:
         raise UnsupportedError("softmax along the columns of images is not supported")
 
 
 def same_options(at, *names):
-    """Refuses options of several arrays that ours takes once, unless they are the same."""
+    """Raises UnsupportedError unless options are equal that sparkdl has only once."""
     first, *others = (at.take(name) for name in names)
     for name, value in zip(names[1:], others, strict=True):
         at.need(plain(value) == plain(first), name, value)
 
 
 def plain(value):
-    """Returns a member without what tells two equal ones apart."""
+    """Returns an option without what distinguishes equal objects."""
     if isinstance(value, dict):
         kept = {"class_name", "config"} & value.keys()
         return {name: value[name] for name in kept}

@@ -1,4 +1,4 @@
-"""Convolutions: filters (rows, columns, in, out) of Keras are (out, in, rows, columns) here."""
+"""Convolutions; Keras's filters (rows, columns, in, out) become (out, in, rows, columns)."""
 
 from functools import partial
 
@@ -17,12 +17,12 @@ SEPARABLE = {1: nn.SeparableConv1D, 2: nn.SeparableConv2D}
 
 
 def filters(kernel):
-    """(rows, columns, in, out) as (out, in, rows, columns)"""
+    """Converts (rows, columns, in, out) to (out, in, rows, columns)."""
     return np.moveaxis(kernel, (-1, -2), (0, 1))
 
 
 def per_channel(kernel):
-    """(rows, columns, channels, multiplier) as (channels multiplier, 1, rows, columns)"""
+    """Converts (rows, columns, channels, multiplier) to (channels multiplier, 1, rows, columns)."""
     moved = np.moveaxis(kernel, (-2, -1), (0, 1))
     return moved.reshape(-1, 1, *moved.shape[2:])
 
@@ -36,7 +36,7 @@ def per_channel_shape(multiplier, shape):
 
 
 def windows(at, axes):
-    """Returns our options of the windows."""
+    """Returns the options of windows: kernel size, stride, dilation, padding."""
     padding = at.options.take("padding", "valid")
     known = ("valid", "same", "causal") if axes == 1 else ("valid", "same")
     at.options.need(padding in known, "padding", padding)
@@ -49,27 +49,27 @@ def windows(at, axes):
 
 
 def axes_of_one(options, axes):
-    """Returns the axes of space along which a kernel has one point."""
+    """Returns the spatial axes along which a kernel has length 1."""
     return tuple(i for i, k in enumerate(per_axis(options["kernel_size"], axes)) if k == 1)
 
 
 def into_filters(axes):
-    """Returns the axes of a kernel (rows, columns, in, out) along which a filter lies."""
+    """Returns the axes of a kernel (rows, columns, in, out) that span one filter."""
     return tuple(range(axes + 1))
 
 
 def into_channels(axes):
-    """Returns the same of a kernel (rows, columns, channels, multiplier)."""
+    """Returns the axes of a kernel (rows, columns, channels, multiplier) that span one filter."""
     return tuple(range(axes))
 
 
 def into_outputs(axes):
-    """Returns the same of a transposed kernel (rows, columns, out, in)."""
+    """Returns the axes of a transposed kernel (rows, columns, out, in) that span one filter."""
     return (*range(axes), axes + 1)
 
 
 def given(at):
-    """Returns the input, channels first."""
+    """Returns the input, with channels first."""
     x = at.images(at.one())
     no_masks([x], "a convolution")
     return x
@@ -94,7 +94,7 @@ def conv(axes, at):
 
 
 def conv_transpose(axes, at):
-    """With padding "valid" an example becomes (n - 1) stride + the larger of kernel and stride."""
+    """With padding "valid", n pixels become (n - 1) stride + max(kernel, stride)."""
     x = given(at)
     options = windows(at, axes)
     at.options.need(options["padding"] != "causal", "padding", "causal")

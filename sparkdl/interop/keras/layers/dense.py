@@ -1,4 +1,4 @@
-"""Layers of weights and tables, and activation functions as layers."""
+"""Dense and embedding layers, and activation functions as layers."""
 
 from math import prod
 
@@ -9,7 +9,7 @@ from sparkdl.nn import layers as nn
 
 
 def dense(at):
-    """Of more than two axes it works on the last one, for which ours takes steps."""
+    """Adds a Dense, which for several axes applies to the last one."""
     x = at.plain(at.one())
     options = weighted(at.options) | activated(at)
     at.options.only(quantization_config=None, lora_rank=None)
@@ -43,7 +43,7 @@ def embedding(at):
 
 
 def function(at):
-    """Keras's Activation."""
+    """Adds Keras's Activation."""
     return apply(at, activation(at.options.take("activation"), at.version))
 
 
@@ -54,7 +54,7 @@ def apply(at, chosen):
 
 
 def relu(at):
-    """Keras's ReLU layer: a bound above, a slope below a threshold."""
+    """Adds Keras's ReLU layer, with its upper bound, and slope below a threshold."""
     options = at.options
     top = options.take("max_value")
     slope = options.take("negative_slope", 0.0) or 0.0
@@ -90,7 +90,7 @@ def softmax(at):
 
 
 def prelu(at):
-    """Its alpha is ours where all axes but the features or channels share it."""
+    """Adds a PRelu, whose alpha must be shared along all axes but features or channels."""
     x = at.first(at.one())
     rank, shared = len(x.shape), at.options.take("shared_axes") or []
     at.options.need(sorted(shared) == list(range(1, rank)), "shared_axes", shared)

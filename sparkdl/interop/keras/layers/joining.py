@@ -15,7 +15,7 @@ def element_wise(operation, at):
 
 
 def gate(at, operation):
-    """A number for each channel with images: (H, W, C) and (1, 1, C)."""
+    """Adds an operation on images (H, W, C) and one number per channel (1, 1, C)."""
     two = [at.first(place) for place in at.inputs]
     wide, narrow = sorted(two, key=lambda place: -place.shape[-1])
     channels = (wide.shape[0], *[1] * (len(wide.shape) - 1))
@@ -27,7 +27,7 @@ def gate(at, operation):
 
 
 def alike(at):
-    """Returns the inputs with their axes in the same order."""
+    """Returns the inputs in the same axis order."""
     if len(at.inputs) < 2:
         raise UnsupportedError("less than two inputs")
     no_masks(at.inputs[1:] if all(p.masked for p in at.inputs) else at.inputs, "joining")
@@ -36,7 +36,7 @@ def alike(at):
 
 
 def minimum(at):
-    """The smallest is minus the largest of the negatives."""
+    """Adds a minimum: minus the maximum of the negatives."""
     minus = [at.add(nn.Rescaling(scale=-1.0), place, helper=True) for place in alike(at)]
     most = at.add(nn.ElementWise(operation="max"), *minus, helper=True)
     return at.add(nn.Rescaling(scale=-1.0), most)

@@ -32,7 +32,7 @@ def arrays(layer):
 
 
 def check_training(options):
-    """Refuses what our gamma and beta do not have."""
+    """Raises UnsupportedError for training options that gamma and beta do not have."""
     for name, first in {"gamma": "ones", "beta": "zeros"}.items():
         given = initializer(options.take(f"{name}_initializer", first))
         options.need(given == initializer(first), f"{name}_initializer", given)
@@ -40,7 +40,7 @@ def check_training(options):
 
 
 def unused(options, *names):
-    """Passes over options that change nothing here."""
+    """Ignores options that have no effect here."""
     for name in names:
         options.take(name)
 

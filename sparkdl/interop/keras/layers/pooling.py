@@ -30,7 +30,7 @@ def pool(kind, axes, at):
 def global_pool(kind, axes, at):
     x = at.images(at.one())
     at.options.need(len(x.shape) == axes + 1, "input shape", x.shape)
-    if kind == "Max":  # Keras takes the largest of the padding too
+    if kind == "Max":  # Keras includes padded steps
         no_masks([x], "global max pooling")
     y = at.add(nn.GlobalPool(kind=GLOBAL[kind]), x, turned=False, masked=False)
     if not at.options.flag("keepdims"):

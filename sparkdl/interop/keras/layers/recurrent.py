@@ -1,4 +1,4 @@
-"""Recurrent layers: kernels and the order of gates are Keras's."""
+"""Recurrent layers, with Keras's kernels and order of gates."""
 
 from dataclasses import replace
 from functools import partial
@@ -13,11 +13,11 @@ from sparkdl.interop.keras.places import Take
 from sparkdl.nn import layers as nn
 
 MODES = {"concat": "concat", "sum": "add", "mul": "mul", "ave": "average"}
-TWO_BIASES = None  # (2, 3 units) has no axes along which ours, one vector, lies
+TWO_BIASES = None  # (2, 3 units) has no axes that correspond to sparkdl's single vector
 
 
 def common(options, bias_axes=(0,)):
-    """Returns our options of every recurrent layer; for `bias_axes` see `weighted`."""
+    """Returns the options common to recurrent layers; for `bias_axes` see `weighted`."""
     same_options(options, "kernel_regularizer", "recurrent_regularizer")
     same_options(options, "kernel_constraint", "recurrent_constraint")
     options.only(recurrent_dropout=0.0, return_state=False, stateful=False)
@@ -61,7 +61,7 @@ def kernels(layer, path="cell", prefix=""):
 
 
 def gru_kernels(layer, path="cell", prefix=""):
-    """With reset_after Keras has a bias for the input and one for the state."""
+    """Returns the Takes; with reset_after Keras has separate biases for input and state."""
     found = kernels(layer, path, prefix)
     if layer.bias and layer.reset_after:
         joined = partial(join_biases, layer.units)
@@ -74,7 +74,7 @@ def gru_kernels(layer, path="cell", prefix=""):
 
 
 def join_biases(units, bias):
-    """(2, 3 units) as (4 units,): those of the gates are added, the last one stands behind."""
+    """Converts (2, 3 units) to (4 units,): gate biases are summed, the last ones concatenated."""
     gates = bias[0, : 2 * units] + bias[1, : 2 * units]
     return np.concatenate([gates, bias[0, 2 * units :], bias[1, 2 * units :]])
 
@@ -84,7 +84,7 @@ def two_biases(units, shape):
 
 
 def join_states(units, state):
-    """The same of an optimizer's state, which is equal in both biases of a gate."""
+    """Converts the optimizer state of two biases likewise; that of the gates is equal in both."""
     return np.concatenate([state[0], state[1, 2 * units :]])
 
 
@@ -92,13 +92,13 @@ CELLS = {"LSTM": lstm, "GRU": gru, "SimpleRNN": simple_rnn, "CuDNNLSTM": None, "
 
 
 def drop_inputs(at, x, options):
-    """Puts the dropout of the inputs before a layer: the same features at all steps."""
+    """Adds dropout of the inputs before a layer, with the same features at all steps."""
     rate = options.number("dropout", 0.0)
     return at.add(nn.SpatialDropout(rate=rate), x, helper=True) if rate else x
 
 
 def note_repeats(at, x, layer, options):
-    """Notes a layer that, in Keras, repeats its last output at masked steps: ours gives 0."""
+    """Records a layer that repeats its last output at masked steps in Keras; here it gives 0."""
     zero = options.take("zero_output_for_mask")
     if x.masked and layer.return_sequences and not zero:
         at.translation.repeating.append(at.layer.name)
@@ -141,7 +141,7 @@ def bidirectional(at):
 
 
 def check_other(at, kind, layer, trainable):
-    """Refuses a backward layer that is not the forward one in reverse."""
+    """Raises UnsupportedError for a backward layer other than the reversed forward layer."""
     given = at.options.take("backward_layer")
     if given is None:
         return

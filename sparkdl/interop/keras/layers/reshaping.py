@@ -1,4 +1,4 @@
-"""Layers that arrange, cut, pad or repeat."""
+"""Layers that rearrange, crop, pad or repeat."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Layers around another layer."""
+"""Wrapper layers."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from sparkdl.nn import layers as nn
 
 
 class StepCall:
-    """A layer's call on one step, as a rule sees it: what it adds is noted, not placed."""
+    """Context for a rule on one step, which records layers instead of adding them."""
 
     def __init__(self, at, layer, place):
         self.outer, self.layer, self.inputs = at, layer, [place]
@@ -41,7 +41,7 @@ class StepCall:
 
 
 def time_distributed(at, rules):
-    """Each layer that a step's rule adds, at each step by itself."""
+    """Applies each layer that the inner rule adds to every step."""
     x = at.plain(at.one())
     layer = LayerConfig(at.options.take("layer"), [])
     layer.refuse_custom()

@@ -1,4 +1,4 @@
-"""Models of Keras as networks under every training master."""
+"""Live Keras models as networks for any training master."""
 
 from sparkdl.interop.keras.live.keras_model import KerasModel
 from sparkdl.interop.keras.live.keras_predictor import KerasPredictor

@@ -1,4 +1,4 @@
-"""A model of Keras as a network of sparkdl."""
+"""A Keras model as a sparkdl network."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -134,7 +134,7 @@ class KerasModel(LiveModel):
 
     @cached_property
     def _first_values(self) -> dict[str, np.ndarray]:
-        """What `make` gives now, asked once: a file that it reads may have changed."""
+        """Initial values from `make`, called once, as a file that it reads may change."""
         return first_values(self.make, self.seed, self.backend)
 
     def describe_optimizer(self) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Models of Keras as predictors."""
+"""Keras models as predictors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -62,7 +62,7 @@ class KerasPredictor(Predictor):
 
 
 def output_names(model):
-    """Returns a name of its own for each of a model's outputs, in the order of model.outputs."""
+    """Returns unique names for a model's outputs, in the order of model.outputs."""
     given = getattr(model, "output", None)
     if isinstance(given, dict):
         paths = load_keras().tree.flatten_with_path(given)
@@ -71,7 +71,7 @@ def output_names(model):
 
 
 def distinct(names):
-    """Returns names with numbers behind those that were there before."""
+    """Returns unique names, with a number appended to repeated ones."""
     found = []
     for name in names:
         tries = (f"{name}_{i}" if i else name for i in range(len(found) + len(names) + 1))

@@ -1,4 +1,4 @@
-"""A replica whose network is a model of Keras, and whose loss is a program of the engine."""
+"""Replica that computes a Keras model, and its loss by a program of the engine."""
 
 from dataclasses import replace
 
@@ -16,9 +16,9 @@ from sparkdl.nn.inputs.columns import mask_of
 
 
 class KerasReplica(LiveReplica):
-    """See Replica. Its vectors are copied to Keras for each batch, and gradients back.
+    """See Replica. For each batch, its vectors are copied to Keras, and gradients back.
 
-    Keras computes where the backend does: on the processor, or on its GPU.
+    Keras computes on the same device as the backend.
     """
 
     def _build(self):
@@ -31,7 +31,7 @@ class KerasReplica(LiveReplica):
         return [[(name, to_numpy(each)) for name, each in variables] for variables in named]
 
     def _variables(self):
-        """Returns copies of the numbers of what is trained and what is kept."""
+        """Returns copies of the trained and untrained variables."""
         params, buffers = self.arrays()
         return self._copies(params, trained(self.model)), self._copies(buffers, kept(self.model))
 
@@ -59,7 +59,7 @@ class KerasReplica(LiveReplica):
         return loss, len(batch)
 
     def _call_behind(self, queued):
-        """Brings the gradient to the device, and calls functions with the mark behind it."""
+        """Copies the gradient to the device, then calls functions with a mark after the copy."""
         lent = engine.backends.get(self.backend).lend(self._vectors)
         with lent.computing():
             mark = lent.mark()
@@ -86,7 +86,7 @@ class KerasReplica(LiveReplica):
         return self.head.losses(self._in_use(batch))
 
     def output_mask(self, batch):
-        """See Replica.output_mask; of what Keras masks, too, where that counts in the loss."""
+        """See Replica.output_mask; includes Keras's mask if the loss applies it."""
         known = not self.conf.masked or mask_of(INPUT) in batch.columns
         return super().output_mask(batch) if known else self.head.output_mask(self._in_use(batch))
 
@@ -95,12 +95,12 @@ class KerasReplica(LiveReplica):
         return self._as_taken(y)
 
     def _in_use(self, batch):
-        """Returns a batch with the model's output in place of its input, and the mask of that."""
+        """Returns a batch with the model's output, and its mask, in place of the input."""
         y, mask = self._functions.use(*self._variables(), self._input(batch))
         return with_features(self._with_mask(batch, mask, y), self._as_taken(y))
 
     def _with_mask(self, batch, mask, y):
-        """Returns a batch with Keras's mask of the output's steps, where it has none of its own."""
+        """Returns a batch with Keras's mask of the output's steps, unless it already has one."""
         steps = None if self.conf.masked is False else steps_mask(mask, y)
         column = mask_of(INPUT)
         if steps is None or column in batch.columns:
@@ -108,11 +108,11 @@ class KerasReplica(LiveReplica):
         return replace(batch, columns={**batch.columns, column: steps})
 
     def _as_taken(self, y):
-        """Returns what the model gives with its axes as the loss takes them."""
+        """Returns the model's output in the axis order of the loss."""
         return np.ascontiguousarray(np.moveaxis(y, -1, 1)) if self._has_units_last else y
 
     def _as_given(self, slope):
-        """Returns the loss's slope with the axes of what the model gives."""
+        """Returns the loss's gradient in the axis order of the model's output."""
         return np.ascontiguousarray(np.moveaxis(slope, 1, -1)) if self._has_units_last else slope
 
     def _input(self, batch):

@@ -1,4 +1,4 @@
-"""Loads Keras on one of its backends."""
+"""Loading of Keras on one of its backends."""
 
 import os
 import sys
@@ -8,26 +8,26 @@ from typing import Any
 from sparkdl.errors import ConfigError
 from sparkdl.training.rounds.replica import count_threads
 
-SHARING = {  # has JAX and TensorFlow leave a GPU's memory to others until they need it
+SHARING = {  # makes JAX and TensorFlow allocate GPU memory on demand
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     "TF_FORCE_GPU_ALLOW_GROWTH": "true",
 }
-BACKENDS = ("jax", "tensorflow", "torch")  # those that compute gradients
+BACKENDS = ("jax", "tensorflow", "torch")  # backends that compute gradients
 
 
 def load_keras(backend: str | None = None) -> Any:
-    """Returns keras.
+    """Imports and returns keras.
 
     Parameters
     ----------
     backend : str or None
-        One of BACKENDS. None: what KERAS_BACKEND says, else the first that is installed; where this
-        process has loaded Keras, its own.
+        One of BACKENDS. None: that of the loaded Keras, else KERAS_BACKEND, else the first
+        installed.
 
     Raises
     ------
     ConfigError
-        Keras or the backend is not installed, or this process has loaded it on another.
+        If Keras or the backend is not installed, or Keras is loaded on another backend.
     """
     keras = sys.modules.get("keras") or import_keras(backend or chosen_backend())
     found = keras.backend.backend()
@@ -41,8 +41,8 @@ def load_keras(backend: str | None = None) -> Any:
 
 
 def import_keras(backend: str) -> Any:
-    """Returns keras on a backend; ConfigError where one is not installed, or has no gradients."""
-    check_gradients(backend)  # before it is loaded: a process has one Keras for good
+    """Imports keras on a backend; raises ConfigError if it is missing or has no gradients."""
+    check_gradients(backend)  # before the import, as a process cannot change Keras's backend
     before = os.environ.get("KERAS_BACKEND")
     os.environ["KERAS_BACKEND"] = backend
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(count_threads()))
@@ -62,7 +62,7 @@ def import_keras(backend: str) -> Any:
 
 
 def check_gradients(backend: str) -> None:
-    """Raises ConfigError for a backend of Keras that computes none."""
+    """Raises ConfigError for a backend without gradients."""
     if backend not in BACKENDS:
         raise ConfigError(
             f"the backend of Keras must be one of {', '.join(BACKENDS)}, which compute gradients, "
@@ -71,12 +71,12 @@ def check_gradients(backend: str) -> None:
 
 
 def current_backend() -> str:
-    """Returns the backend that this process has Keras on, or will have; loads nothing."""
+    """Returns the backend of the loaded Keras, or the one it would get; loads nothing."""
     keras = sys.modules.get("keras")
     return keras.backend.backend() if keras else chosen_backend()
 
 
 def chosen_backend() -> str:
-    """Returns the backend that Keras is loaded on where nobody names one."""
+    """Returns the default backend of Keras."""
     installed = [name for name in BACKENDS if find_spec(name)]
     return os.environ.get("KERAS_BACKEND") or (installed or BACKENDS)[0]

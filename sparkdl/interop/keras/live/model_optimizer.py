@@ -1,4 +1,4 @@
-"""An optimizer of Keras that trains a KerasModel: its state lies in the vector of slots."""
+"""Keras optimizer for a KerasModel, with its state in the slot vector."""
 
 from functools import lru_cache
 from typing import Any
@@ -12,20 +12,20 @@ from sparkdl.interop.keras.schedules import schedule_of
 from sparkdl.interop.live.live_model import MODULE
 from sparkdl.nn.schedules import Schedule
 
-ITERATION, RATE = "iteration", "learning_rate"  # variables that follow from the update's number
-BASE = 1.0  # rate of an optimizer whose own is a schedule; see LiveModel.base_rate
+ITERATION, RATE = "iteration", "learning_rate"  # variables set from the update's number
+BASE = 1.0  # rate given to an optimizer with a schedule; see LiveModel.base_rate
 
 
 class ModelOptimizer:
-    """The optimizer of a model, as a function of its state.
+    """A model's optimizer, as a function of its state.
 
     Parameters
     ----------
     make : Maker
     functions : ModelFunctions
-        Of the model.
+        Functions of the model.
     views : {"module/optimizer:number": array}
-        Where the state lies between steps: what is averaged, sent and saved.
+        Views of the slots with its state, which are averaged, sent and saved.
     """
 
     def __init__(self, make: Any, functions: Any, views: dict[str, np.ndarray]) -> None:
@@ -43,7 +43,7 @@ class ModelOptimizer:
             )
 
     def step(self, values: list, slopes: list, factor: float, t: int, first: bool) -> list:
-        """Returns the values of what is trained after a step, and keeps the state.
+        """Returns the trained values after a step, and stores the state.
 
         See LiveReplica._move.
         """
@@ -58,14 +58,14 @@ class ModelOptimizer:
 
 
 def build_optimizer(make: Any, model: Any) -> tuple[Any, float | Schedule]:
-    """Returns an optimizer that knows a model's variables, and its learning rate.
+    """Returns an optimizer built for a model's variables, and its learning rate.
 
-    Where that is a schedule, the optimizer has BASE in its place, and each step says the rate.
+    If that is a schedule, the optimizer gets the rate BASE, and each step sets the rate.
 
     Raises
     ------
     ConfigError
-        It is no Optimizer of Keras, or one that does more than move variables.
+        If it is not a Keras Optimizer, or does more than update variables.
     """
     keras = load_keras()
     with keras.device("cpu"):
@@ -89,7 +89,7 @@ def build_optimizer(make: Any, model: Any) -> tuple[Any, float | Schedule]:
 
 
 def rate_of(optimizer: Any) -> float | Schedule:
-    """Returns the learning rate of an optimizer of Keras; ConfigError where it has no twin."""
+    """Returns the learning rate of a Keras optimizer; raises ConfigError if not supported."""
     try:
         written = load_keras().optimizers.serialize(optimizer)["config"]["learning_rate"]
         return schedule_of(written) if isinstance(written, dict) else float(written)
@@ -102,10 +102,10 @@ def rate_of(optimizer: Any) -> float | Schedule:
 
 
 def give_rate(optimizer: Any, rate: float) -> None:
-    """Has an optimizer that is not built yet a number where it has a schedule.
+    """Replaces the schedule of an optimizer that is not built yet by a number.
 
-    Made anew from its config it would lose what was set after it was made, such as the variables
-    whose weights do not decay.
+    Recreating it from its config would lose later settings, such as variables excluded from weight
+    decay.
     """
     keras = load_keras()
     variable = keras.Variable(rate, dtype="float32", trainable=False, name=RATE)
@@ -115,12 +115,12 @@ def give_rate(optimizer: Any, rate: float) -> None:
 
 
 def state_of(optimizer: Any) -> list[tuple[str, Any]]:
-    """Returns [("optimizer:number", variable)] of the state that travels.
+    """Returns [("optimizer:number", variable)] of the state to exchange.
 
     Raises
     ------
     ConfigError
-        Some of it is no float32.
+        If a variable is not float32.
     """
     found = [v for v in optimizer.variables if v.name not in (ITERATION, RATE)]
     for variable in found:
@@ -134,6 +134,6 @@ def state_of(optimizer: Any) -> list[tuple[str, Any]]:
 
 @lru_cache(maxsize=8)
 def describe_optimizer(make: Any, maker: Any, seed: int, backend: Any) -> tuple[Any, Any]:
-    """Returns (learning rate, ((name, shape), ...) of the state) for a model by `maker`."""
+    """Returns (learning rate, ((name, shape), ...) of the state) for a model from `maker`."""
     optimizer, rate = build_optimizer(make, build_model(maker, seed, backend))
     return rate, tuple((name, tuple(v.shape)) for name, v in state_of(optimizer))

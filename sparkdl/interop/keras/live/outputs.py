@@ -1,4 +1,4 @@
-"""What a Keras model gives, as the loss takes it: the order of its axes, and its mask."""
+"""Output of a Keras model: axis order and mask as the loss takes them."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.errors import ConfigError, ShapeError, brief
 
-FORMAT = "data_format"  # of layers over images
+FORMAT = "data_format"  # option of image layers
 
 
 def output_shape(model: Any, input_shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -15,9 +15,10 @@ def output_shape(model: Any, input_shape: tuple[int, ...]) -> tuple[int, ...]:
     Raises
     ------
     ShapeError
-        It cannot take the input, or does not give one float32 array with the batch in front.
+        If the model cannot take the input, or does not return a single float32 array with a batch
+        axis.
     ConfigError
-        Layers have different data formats.
+        If layers have different data formats.
     """
     import keras
 
@@ -38,15 +39,15 @@ def output_shape(model: Any, input_shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def has_units_last(model: Any, shape: tuple[int, ...]) -> bool:
-    """Returns whether an output (H, W, units) has to be (units, H, W) for the loss.
+    """Returns whether an output (H, W, units) must become (units, H, W) for the loss.
 
-    So it is with images and volumes, unless layers have their channels in front: Keras's losses
-    look for classes on the last axis. Rows and sequences (T, units) stay as they are.
+    This holds for images and volumes, unless layers are channels first, as Keras's losses have
+    classes on the last axis. Rows and sequences (T, units) are unchanged.
 
     Raises
     ------
     ConfigError
-        Layers have different data formats.
+        If layers have different data formats.
     """
     if len(shape) < 3:
         return False
@@ -61,7 +62,7 @@ def has_units_last(model: Any, shape: tuple[int, ...]) -> bool:
 
 
 def masks_steps(model: Any, input_shape: tuple[int, ...], input_type: str) -> bool:
-    """Returns whether a model of sequences (T, units) says which steps of its output there are."""
+    """Returns whether a model of sequences (T, units) masks steps of its output."""
     import keras
     from keras.src import backend
 
@@ -74,14 +75,14 @@ def masks_steps(model: Any, input_shape: tuple[int, ...], input_type: str) -> bo
 
     try:
         backend.compute_output_spec(call, keras.KerasTensor((2, *input_shape), dtype=kind))
-    except Exception:  # of operations that need numbers, on torch where a GPU is its device
+    except Exception:  # from operations that need values, on torch with a GPU as device
         with keras.device("cpu"):
             call(np.zeros((2, *input_shape), kind))
     return found[-1] is not None
 
 
 def mask_of(y: Any) -> Any:
-    """Returns the mask that Keras hangs on a tensor, or None."""
+    """Returns the mask that Keras attached to a tensor, or None."""
     from keras.src import backend
 
     return backend.get_keras_mask(y)
@@ -93,9 +94,9 @@ def steps_mask(mask: Any, y: np.ndarray) -> np.ndarray | None:
     Raises
     ------
     ConfigError
-        Keras would leave out examples or places of images, which the loss here does not.
+        If Keras masks examples or places of images, which the loss does not support.
     """
-    if mask is None or len(mask.shape) != y.ndim - 1:  # none, or one that Keras cannot use itself
+    if mask is None or len(mask.shape) != y.ndim - 1:  # no mask, or one that Keras cannot use
         return None
     if y.ndim != 3:
         raise ConfigError(

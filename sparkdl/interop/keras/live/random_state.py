@@ -1,4 +1,4 @@
-"""Random numbers of Keras that follow from a seed, and leave those of the user as they were."""
+"""Seeding of Keras's random numbers that preserves the user's random state."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -12,9 +12,9 @@ from sparkdl.interop.live.random_state import keeping_states
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Has all random numbers of its block follow from `seed`, as keras.utils.set_random_seed does.
+    """Seeds all random numbers in its block, like keras.utils.set_random_seed.
 
-    Behind it Python's, numpy's, the backend's and Keras's go on as if there had been no block.
+    Afterwards the states of Python, numpy, the backend and Keras are restored.
     """
     keras = load_keras()
     with keeping_states(), ExitStack() as behind:
@@ -26,9 +26,9 @@ def seeded(seed: int) -> Iterator[None]:
 
 @contextmanager
 def seeded_generator(seed: int) -> Iterator[None]:
-    """Has random numbers without a seed of their own, keras.random.normal(shape), follow from one.
+    """Seeds random numbers without an explicit seed, such as keras.random.normal(shape).
 
-    The user's generator, from which they would come, stays as it was.
+    The user's generator, which they would otherwise use, is not affected.
     """
     from keras.src.backend.common import global_state
     from keras.src.random.seed_generator import GLOBAL_SEED_GENERATOR
@@ -43,7 +43,7 @@ def seeded_generator(seed: int) -> Iterator[None]:
 
 
 def _states() -> list[Callable[[], Any]]:
-    """Returns functions that give back the states of now: Keras's, torch's."""
+    """Returns functions that restore the current states of Keras and torch."""
     from keras.src.backend.common import global_state
     from keras.src.random.seed_generator import GLOBAL_SEED_GENERATOR
     from keras.src.utils.rng_utils import GLOBAL_RANDOM_SEED
@@ -69,8 +69,8 @@ def _torch_states() -> list[Callable[[], Any]]:
 
 
 def _tensorflow_state() -> Callable[[], Any]:
-    """Returns a function that gives back TensorFlow's seed; Keras sets it on other backends too."""
-    names = "_seed", "_rng"  # it has no way to ask, nor to say that there is none
+    """Returns a function that restores TensorFlow's seed, which Keras sets on any backend."""
+    names = "_seed", "_rng"  # TensorFlow cannot report or unset its seed
     before = {}
     if "tensorflow" in sys.modules:
         before = {name: value for name, value in vars(_context()).items() if name in names}

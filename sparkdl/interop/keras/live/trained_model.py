@@ -1,4 +1,4 @@
-"""The Keras model of a trained network, for use outside of sparkdl."""
+"""The Keras model of a trained network, for use outside sparkdl."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def trained_model(network: Any) -> Any:
     Raises
     ------
     ConfigError
-        It is no Network of a KerasModel.
+        If it is not a Network of a KerasModel.
     """
     conf, arrays = trained_arrays(network, KerasModel, "trained_model")
     model = build_model(conf.make, conf.seed, conf.backend)

@@ -1,4 +1,4 @@
-"""A new Keras model and its variables: what is trained, what is kept, and seeds."""
+"""A new Keras model and its variables: trained, untrained, and seeds."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from sparkdl.interop.keras.live.random_state import seeded
 
 
 def build_model(maker: Any, seed: int, backend: str | None = None) -> Any:
-    """Returns a new model whose first values follow from `seed`.
+    """Builds a new model whose initial values follow from `seed`.
 
-    Random numbers of the user's go on as if there had been none.
+    The user's random state is preserved.
 
     Raises
     ------
     ConfigError
-        It is no built Model, has variables that cannot be trained here, or losses of its own.
+        If it is not a built Model, has variables that cannot be trained here, or adds losses.
     """
     keras = load_keras(backend)
     with seeded(seed), keras.device("cpu"):
@@ -38,7 +38,7 @@ def build_model(maker: Any, seed: int, backend: str | None = None) -> Any:
 
 
 def refuse_losses(losses: Any) -> None:
-    """Raises ConfigError where layers add losses: the engine computes the loss, without them."""
+    """Raises ConfigError if layers add losses, which the engine would not compute."""
     if losses:
         raise ConfigError(
             f"KerasModel.make must give a model whose layers add no losses, got {len(losses)} of "
@@ -47,20 +47,20 @@ def refuse_losses(losses: Any) -> None:
 
 
 def is_seed(variable: Any) -> bool:
-    """Whether a variable is the state of random numbers."""
+    """Returns whether a variable is the state of a random generator."""
     return "int" in variable.dtype and variable.name == "seed_generator_state"
 
 
 def trained(model: Any) -> list[tuple[str, Any]]:
-    """Returns [(name, variable)] of what is trained.
+    """Returns [(name, variable)] of trained variables.
 
-    Names are numbered: those that Keras makes up differ from one building to the next.
+    Names are numbered, as Keras's generated names differ between builds.
     """
     return [(f"{i}_{v.name}", v) for i, v in enumerate(model.trainable_variables)]
 
 
 def kept(model: Any) -> list[tuple[str, Any]]:
-    """Returns [(name, variable)] of what is not trained: running means, frozen weights."""
+    """Returns [(name, variable)] of untrained variables: running means, frozen weights."""
     found = [v for v in model.non_trainable_variables if not is_seed(v)]
     return [(f"kept_{i}_{v.name}", v) for i, v in enumerate(found)]
 
@@ -77,6 +77,6 @@ def shapes_of(variables: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, .
 
 
 def first_values(maker: Any, seed: int, backend: str | None) -> dict[str, np.ndarray]:
-    """Returns {name: first value} of the variables of a new model."""
+    """Returns {name: initial value} of a new model's variables."""
     model = build_model(maker, seed, backend)
     return {n: to_numpy(v) for n, v in (*trained(model), *kept(model))}

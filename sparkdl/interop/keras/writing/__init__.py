@@ -1,1 +1,1 @@
-"""Networks written as .keras archives."""
+"""Writer of networks as .keras archives."""

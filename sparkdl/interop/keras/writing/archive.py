@@ -1,4 +1,4 @@
-"""A .keras archive: the model's config, and its weights as an HDF5 file."""
+"""Contents of a .keras archive: the model's config, and its weights as an HDF5 file."""
 
 import json
 import zipfile
@@ -14,7 +14,7 @@ VERSION = "3.0.0"
 
 
 def archive(config, weights):
-    """Returns the content of a .keras file."""
+    """Returns the contents of a .keras file."""
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w") as file:
         file.writestr("metadata.json", json.dumps({"keras_version": VERSION}))
@@ -24,15 +24,12 @@ def archive(config, weights):
 
 
 def weights_file(network, taken, owners, compiled):
-    """Returns the content of the HDF5 file with a network's arrays.
+    """Returns the contents of the HDF5 file with a network's arrays.
 
     Parameters
     ----------
-    network : Network
-    taken : list of Taken
-    owners : {layer of Keras: layer of ours}
-    compiled : bool
-        Whether the optimizer's state stands in it.
+    network : Network taken : list of Taken owners : {Keras layer: sparkdl layer} compiled : bool
+        Whether to include the optimizer state.
     """
     conf, state = network.conf, network.state
     arrays = conf.params_layout.views(state.params) | conf.buffers_layout.views(state.buffers)
@@ -52,7 +49,7 @@ def add(file, place, array):
 
 
 def add_optimizer(file, network, taken, owners, names):
-    """Adds the number of updates, the rate if it is one, and what is kept for each array."""
+    """Adds the number of updates, the rate if it is a number, and the state of each array."""
     conf, state = network.conf, network.state
     vectors = conf.slots_layout.views(state.slots)
     slots = [conf.params_layout.views(vectors[name]) for name in names]

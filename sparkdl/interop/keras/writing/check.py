@@ -1,4 +1,4 @@
-"""What is written, read again: reading knows what each layer of Keras is here."""
+"""Check of a written model by reading it again, as the reader knows all options of layers."""
 
 from dataclasses import fields
 
@@ -15,15 +15,15 @@ FOR_TRAINING = {
 
 
 def read_again(document, expected, training):
-    """Returns (arrays as Taken, [what has no twin]) of a model's document.
+    """Reads a model's document; returns ([Taken], [unsupported options]).
 
     Parameters
     ----------
     document : dict
     expected : {name: Layer}
-        What the layers of Keras must be read as.
+        Layers that must result from reading.
     training : bool
-        Whether options of training alone must be the same, too.
+        Whether training options must be equal, too.
     """
     graph = GraphTranslation(3, {})
     graph.model(document)
@@ -39,7 +39,7 @@ def read_again(document, expected, training):
 
 
 def differences(ours, found, training):
-    """Returns the options of a layer that are read as others."""
+    """Returns the options of a layer that are read differently."""
     if isinstance(ours, Frozen) and type(found) is type(ours.layer):
         return [f"a {type(found).__name__} of Keras cannot be frozen"]
     if type(ours) is not type(found):
@@ -61,7 +61,7 @@ def differences(ours, found, training):
 
 
 def plain(name, value):
-    """Returns an option without what tells two equal ones apart."""
+    """Returns an option without what distinguishes equal objects."""
     value = getattr(value, "same_as", value)
     if isinstance(value, Identity):
         return None
@@ -73,7 +73,7 @@ def plain(name, value):
 
 
 def uniform(value):
-    """Returns one number of several that are the same."""
+    """Returns a single number for equal numbers in a tuple."""
     if not isinstance(value, tuple):
         return value
     value = tuple(map(uniform, value))

@@ -1,4 +1,4 @@
-"""The layers of a network as layers of Keras, and how they are called."""
+"""Conversion of a network's layers to Keras layers and their calls."""
 
 from dataclasses import dataclass, field, replace
 
@@ -14,18 +14,18 @@ from sparkdl.nn.layers import Frozen
 
 @dataclass(frozen=True, kw_only=True)
 class Tensor:
-    """What a call of a layer of Keras gives.
+    """Output of a call of a Keras layer.
 
     Parameters
     ----------
     layer : str
     call : int
     shape : tuple of int
-        Of one example, as ours has it.
+        Shape of one example in sparkdl.
     turned : bool
-        Whether Keras has the channels last where ours has them first.
+        Whether channels are last in Keras but first in sparkdl.
     backwards : bool
-        Whether its steps stand in reverse in ours.
+        Whether its steps are reversed in sparkdl.
     """
 
     layer: str
@@ -36,7 +36,7 @@ class Tensor:
 
     @property
     def keras_shape(self):
-        """The shape of one example as Keras has it."""
+        """Shape of one example in Keras."""
         return (*self.shape[1:], self.shape[0]) if self.turned else self.shape
 
     @property
@@ -49,7 +49,7 @@ class Tensor:
 
 @dataclass(kw_only=True)
 class Written:
-    """A layer of Keras: `owner` is the layer of ours whose arrays it has."""
+    """A Keras layer; `owner` is the sparkdl layer that owns its arrays."""
 
     document: dict
     owner: str | None
@@ -57,14 +57,14 @@ class Written:
 
 
 class GraphWriter:
-    """The layers of Keras for what some layers of a network need.
+    """The Keras layers for selected outputs of a network.
 
     Attributes
     ----------
     layers : dict
         {name: Written}
     expected : dict
-        {name: layer of ours that it must be read as}
+        {name: sparkdl layer that must result from reading it}
     refused : list of str
     """
 
@@ -85,9 +85,10 @@ class GraphWriter:
         self.inputs.append(self.tensors[name])
 
     def place(self, place):
-        """Adds the layers of one of ours, or notes why there are none.
+        """Adds the Keras layers of a sparkdl layer, or records why it is not supported.
 
-        An input stands in for those then, so that the layers behind them are looked at as well.
+        An unsupported layer is replaced by an input, so that the following layers are checked as
+        well.
         """
         sources = [self.tensors[name] for name in place.sources]
         frozen = isinstance(place.layer, Frozen)
@@ -106,14 +107,14 @@ class GraphWriter:
         self.refused.append(f"{name} ({kind}): {error}")
 
     def output(self, name):
-        """Returns the tensor of an output with its axes as ours has them; never an input."""
+        """Returns the tensor of an output in sparkdl's axis order, which must not be an input."""
         found = self.turn(self.tensors[name], False)
         if (found in self.inputs or found.backwards) and not self.refused:
             self.refuse(name, "output", "a layer that Keras does not need is no output of it")
         return found
 
     def turn(self, tensor, last):
-        """Returns the tensor with its channels last, or with its axes as ours has them."""
+        """Returns the tensor with channels last, or in sparkdl's axis order."""
         rank = len(tensor.shape)
         if rank < 3 or tensor.turned == last:
             return tensor
@@ -127,11 +128,11 @@ class GraphWriter:
         return self.turned[key]
 
     def free(self, name):
-        """Returns a name for a layer: without slashes, and not taken."""
+        """Returns an unused layer name without slashes."""
         return free_name(name.replace("/", "__"), self.layers)
 
     def add(self, kind, config, name, sources, shape=None, owner=None, trainable=True, kwargs=None):
-        """Adds a layer; returns the Tensor of its call, whose axes stand as ours has them."""
+        """Adds a layer; returns the Tensor of its call, in sparkdl's axis order."""
         name = self.free(name)
         about = {"name": name, "dtype": "float32"} | ({} if trainable else {"trainable": False})
         made = document("layers", kind, about | config) | {"name": name}
@@ -140,13 +141,13 @@ class GraphWriter:
         return self.call(name, sources, shape, kwargs)
 
     def call(self, name, sources, shape, kwargs=None):
-        """Calls a layer that is there; `shape` is that of an example's output, as ours has it."""
+        """Adds a call of an existing layer; `shape` is that of an example's output in sparkdl."""
         calls = self.layers[name].calls
         calls.append((tuple(sources), kwargs or {}))
         return Tensor(layer=name, call=len(calls) - 1, shape=shape)
 
     def document(self):
-        """Returns the model as config.json has it."""
+        """Returns the model in the form of config.json."""
         order = layer_order(
             {
                 (name, i): [(one.layer, one.call) for one in sources]
@@ -168,13 +169,13 @@ class GraphWriter:
 
 
 def structure(tensors):
-    """Returns one tensor, or a list of them, so that a model of one takes and gives an array."""
+    """Returns a single tensor, or a list, so that a model with one input or output uses arrays."""
     found = [[one.layer, one.call, 0] for one in tensors]
     return found[0] if len(found) == 1 else found
 
 
 def with_calls(layer):
-    """Returns a layer's document with its calls."""
+    """Returns a layer's document including its calls."""
     nodes = []
     for sources, kwargs in layer.calls:
         tensors = [one.document for one in sources]
@@ -184,7 +185,7 @@ def with_calls(layer):
 
 
 def needed(conf, outputs):
-    """Returns the places of the layers that some outputs need, in their order."""
+    """Returns the places of the layers that some outputs depend on, in order."""
     wanted, found = set(outputs), []
     for place in reversed(conf.stack):
         if place.name in wanted:
@@ -194,9 +195,9 @@ def needed(conf, outputs):
 
 
 class LayerOfOurs:
-    """A layer of ours in its place, with what a rule needs.
+    """Context for a rule: a sparkdl layer in its place.
 
-    `layer`, `sources` (list of Tensor), `in_shape`, and `add`.
+    Has `layer`, `sources` (list of Tensor), `in_shape`, and `add`.
     """
 
     def __init__(self, writer, place, layer, sources, frozen=False):
@@ -205,17 +206,17 @@ class LayerOfOurs:
         self.training = writer.training
 
     def one(self):
-        """Returns the one input, its steps in order."""
+        """Returns the only input, with steps in order."""
         if len(self.sources) != 1 or self.sources[0].backwards:
             raise UnsupportedError("inputs of another kind than Keras's are not supported")
         return self.sources[0]
 
     def plain(self):
-        """Returns the input with its axes as ours has them."""
+        """Returns the input in sparkdl's axis order."""
         return self.writer.turn(self.one(), False)
 
     def last(self):
-        """Returns the input with its channels last."""
+        """Returns the input with channels last."""
         return self.writer.turn(self.one(), True)
 
     def turn(self, tensor, last):
@@ -227,15 +228,15 @@ class LayerOfOurs:
         Parameters
         ----------
         kind : str
-            Class of Keras.
+            Keras class.
         config : dict
         sources : Tensor
         expected : Layer, optional
-            What it must be read as. None: the layer itself.
+            Layer that must result from reading it. None: the layer itself.
         helper : str, optional
-            What it is named after, where another one has the name of the layer.
+            Name suffix, if another Keras layer gets the name of the layer.
         shape : tuple of int, optional
-            Of one example's output. None: what `expected` makes of the first source.
+            Shape of one example's output. None: computed by `expected` from the first source.
         """
         writer, place = self.writer, self.place
         layer = self.layer if expected is None else expected
@@ -254,7 +255,7 @@ class LayerOfOurs:
         return replace(made, turned=sources[0].turned and len(shape) > 2)
 
     def call_again(self, layer, sources, shape, kwargs):
-        """Calls the layer of Keras that this one shares its arrays with."""
+        """Adds another call of the Keras layer with which this one shares its arrays."""
         name = self.writer.names[self.place.owner]
         if self.writer.expected[name] != (Frozen(layer=layer) if self.frozen else layer):
             raise UnsupportedError(f"other options than those of {name} are not supported")

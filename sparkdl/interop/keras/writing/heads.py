@@ -1,4 +1,4 @@
-"""Layers that are compared with labels: what they predict, as a layer of Keras."""
+"""Output layers, written as the Keras layers that compute their predictions."""
 
 from dataclasses import fields
 
@@ -13,7 +13,7 @@ PREDICTS = {SoftmaxCrossEntropy: Softmax(), SigmoidCrossEntropy: Sigmoid(), KlDi
 
 
 def prediction(loss):
-    """Returns the activation function that makes a prediction of what a loss is of."""
+    """Returns the activation function that turns the input of a loss into predictions."""
     if type(loss) in PREDICTS:
         return PREDICTS[type(loss)]
     if type(loss).output is Loss.output:
@@ -22,7 +22,7 @@ def prediction(loss):
 
 
 def output(at):
-    """A Dense with the activation function of its loss."""
+    """Adds a Dense with the activation function of its loss."""
     names = [item.name for item in fields(nn.Dense)]
     given = {name: getattr(at.layer, name) for name in names if name != "activation"}
     at.layer = nn.Dense(**given, activation=prediction(at.layer.loss))

@@ -1,11 +1,11 @@
-"""The order in which Keras keeps the layers of a functional model.
+"""Order of layers in Keras's functional models.
 
-Its weights files number the layers of a class by it, so a file must have it too.
+Weights files number the layers of a class in this order, so a written file must have it.
 """
 
 
 def layer_order(calls, outputs):
-    """Returns the names of layers: those farthest from the outputs first.
+    """Returns the layer names, those farthest from the outputs first.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def layer_order(calls, outputs):
 
 
 def visits(calls, outputs):
-    """Returns (calls, each behind what it reads; {layer: when it was first seen}), depth first."""
+    """Returns (calls in topological order, {layer: index of first visit}), depth first."""
     visited, first_seen, begun = [], {}, set()
     for output in outputs:
         stack = [(output, iter(calls[output]))] if output not in begun else []

@@ -1,4 +1,4 @@
-"""Activations, initializers, regularizers and constraints of ours in Keras's words."""
+"""Activations, initializers, regularizers and constraints, converted to Keras."""
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.members import ACTIVATIONS, CONSTRAINT_TWINS, INITIALIZER_TWINS
@@ -19,12 +19,12 @@ NAMES[HardSigmoid(slope=1 / 6)] = "hard_sigmoid"
 
 
 def activation(function):
-    """Returns the name of an activation function; None where Keras has no name for it."""
+    """Returns Keras's name of an activation function, or None."""
     return "linear" if function is None else NAMES.get(function)
 
 
 def activation_layer(function):
-    """Returns (class, config) of the layer that is an activation function."""
+    """Returns (class, config) of the Keras layer for an activation function."""
     if function in NAMES:
         return "Activation", {"activation": NAMES[function]}
     if isinstance(function, LeakyRelu):
@@ -49,14 +49,14 @@ def initializer(value):
 
 
 def regularizer(l1, l2):
-    """Keras's l2 is of w^2, ours of w^2 / 2."""
+    """Returns a regularizer; Keras's l2 multiplies w^2, sparkdl's w^2 / 2."""
     if not l1 and not l2:
         return None
     return document("regularizers", "L1L2", {"l1": l1 or 0.0, "l2": (l2 or 0.0) / 2})
 
 
 def constraint(values, axes=(0,)):
-    """Returns the one constraint; norms are along `axes` of Keras's array."""
+    """Returns the only constraint; norms are along `axes` of Keras's array."""
     if not values:
         return None
     if len(values) > 1:

@@ -33,7 +33,7 @@ CELLS = {
 
 
 def config_of(at):
-    """Returns Keras's options of a recurrent layer."""
+    """Returns the Keras options of a recurrent layer."""
     layer = at.layer
     config = {"units": layer.units, "return_sequences": layer.return_sequences}
     config |= CELLS[type(layer)][1](layer) | weighted(at)
@@ -62,7 +62,7 @@ def bidirectional(at):
 
 
 def reverse_time(at):
-    """Keras's recurrent layers do it themselves."""
+    """Marks the steps as reversed; Keras's recurrent layers do it themselves."""
     x = at.one()
     return replace(x, backwards=True)
 

@@ -1,6 +1,6 @@
-"""`RULES`: for each class of our layers a function that adds layers of Keras.
+"""`RULES`: for each sparkdl layer class, a function that adds Keras layers.
 
-What a rule leaves out is found when it is read again: see `check.py`.
+Options that a rule omits are detected when the result is read again; see `check.py`.
 """
 
 from dataclasses import replace
@@ -80,7 +80,7 @@ def prelu(at):
 
 
 def batch_norm(at):
-    """Along the last axis, or the first one where Keras has the channels first too."""
+    """Adds normalization along the last axis, or the first if Keras has channels first, too."""
     x, layer = at.one(), at.layer
     first = len(at.in_shape) > 2 and not x.turned
     config = {"momentum": layer.momentum, "axis": 1 if first else -1} | factors(layer)
@@ -107,7 +107,7 @@ def element_wise(at):
 
 
 def alike(at):
-    """Returns the inputs with their axes in the same order."""
+    """Returns the inputs in the same axis order."""
     if any(source.backwards for source in at.sources):
         raise UnsupportedError("steps in reverse are not supported")
     return [at.turn(source, at.sources[0].turned) for source in at.sources]
@@ -123,7 +123,7 @@ def merge(at):
 
 
 def broadcasting(at):
-    """A number for each channel with images, which Keras has as (1, 1, C)."""
+    """Adds an operation on images and one number per channel, which is (1, 1, C) in Keras."""
     wide, row = at.sources
     if len(wide.shape) < 3 or row.shape != wide.shape[:1] or wide.backwards:
         raise UnsupportedError(f"inputs {at.in_shape} are not supported")
@@ -135,11 +135,11 @@ def broadcasting(at):
 
 
 def attention(at):
-    """Ours reads (queries, keys, values), Keras (query, value, key)."""
+    """Adds attention; sparkdl's inputs are (queries, keys, values), Keras's (query, value, key)."""
     layer = at.layer
     if any(source.backwards for source in at.sources):
         raise UnsupportedError("steps in reverse are not supported")
-    if at.frozen and at.training:  # Keras loses the flag of the layers inside
+    if at.frozen and at.training:  # Keras loses the flag of inner layers
         raise UnsupportedError("Frozen is not supported; write it with compiled=False")
     inputs = [*at.sources, *at.sources[-1:] * (3 - len(at.sources))]
     size = layer.width(inputs[0].shape) // layer.heads
@@ -158,7 +158,7 @@ def attention(at):
 
 
 def permute(at):
-    """One that only brings the channels to where Keras has them already is no layer."""
+    """Adds a Permute, unless it only moves channels to where Keras already has them."""
     x, rank, order = at.one(), len(at.in_shape), at.layer.order
     shape = at.place.out_shape
     if rank > 2 and x.turned and order == channels_last(rank):
@@ -193,7 +193,7 @@ def up_sampling(axes, at):
 
 
 class InnerLayer:
-    """A layer within another one, as a rule sees it: what it adds is noted, not placed."""
+    """Context for a rule on an inner layer, which records layers instead of adding them."""
 
     def __init__(self, at, layer, x):
         self.layer, self.x, self.training, self.frozen = layer, x, at.training, at.frozen

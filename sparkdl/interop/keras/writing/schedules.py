@@ -1,4 +1,4 @@
-"""Schedules of learning rates as Keras's own."""
+"""Conversion of learning rate schedules to Keras's."""
 
 from contextlib import suppress
 from math import isclose
@@ -8,11 +8,11 @@ from sparkdl.interop.keras.schedules import schedule_of
 from sparkdl.interop.keras.twins import document
 from sparkdl.nn import schedules
 
-LOOKS = range(200)  # updates whose rates are compared, and as many steps of those
+LOOKS = range(200)  # updates at which rates are compared, in steps of 1 and of the schedule
 
 
 def rate(ours):
-    """Returns a learning rate as Keras has it: a number, or the document of a schedule."""
+    """Returns a learning rate for Keras: a number, or the document of a schedule."""
     if not isinstance(ours, schedules.Schedule):
         return ours
     kind, config = RULES.get(type(ours), lambda ours: (None, {}))(ours)
@@ -21,7 +21,7 @@ def rate(ours):
     found = document("optimizers.schedules", kind, config)
     again = schedule_of(found)
     for t in (step * look for step in (1, len(LOOKS)) for look in LOOKS):
-        with suppress(DivergedError):  # a rate that grows without an end
+        with suppress(DivergedError):  # a rate that grows without bound
             if not isclose(again.rate(t, 0), ours.rate(t, 0), rel_tol=1e-6, abs_tol=1e-12):
                 raise UnsupportedError(f"the schedule {ours} is not supported")
     return found
@@ -67,7 +67,7 @@ def pieces(ours):
 
 
 def sequential(ours):
-    """A cosine after a warm-up to its first rate; Keras has no other."""
+    """Returns a cosine decay after a warm-up to its initial rate, the only kind in Keras."""
     kinds = [type(one) for _, one in ours.schedules]
     if kinds != [schedules.WarmUpSchedule, schedules.CosineSchedule]:
         return None, {}

@@ -24,7 +24,7 @@ CROSS_ENTROPIES = {"class": "SparseCategoricalCrossentropy", "one_hot": "Categor
 
 
 def compile_config(conf, outputs):
-    """Returns (compile_config, why there is none): one of them is None.
+    """Returns (compile_config, None), or (None, the reason why there is none).
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def optimizer(conf):
         config[names[type(conf.clipping)]] = conf.clipping.limit
     found = document("optimizers", kind, config)
     again = optimizer_of(found, [])["optimizer"]
-    same_again(replace(again, learning_rate=ours.learning_rate), ours)  # `rate` has compared it
+    same_again(replace(again, learning_rate=ours.learning_rate), ours)  # compared by `rate`
     return found
 
 
 def same_again(found, ours):
-    """Checks that what is written is read as what it was."""
+    """Raises UnsupportedError unless the written object is read as an equal one."""
     if found != ours:
         raise UnsupportedError(f"{ours} is not supported")
 
@@ -100,7 +100,7 @@ def sgd(ours):
 
 
 def adam(ours):
-    """With a decay it is AdamW."""
+    """Returns an Adam, or with weight decay an AdamW."""
     config = {"beta_1": ours.beta1, "beta_2": ours.beta2, "epsilon": ours.epsilon}
     if ours.weight_decay:
         return "AdamW", config | {"weight_decay": ours.weight_decay}
@@ -112,7 +112,7 @@ def ada_delta(ours):
 
 
 def ftrl(ours):
-    """Keras's l2 is half of ours."""
+    """Returns an Ftrl; Keras's l2 is half of sparkdl's."""
     return "Ftrl", {
         "l1_regularization_strength": ours.l1,
         "l2_regularization_strength": ours.l2 / 2,

@@ -1,4 +1,4 @@
-"""Options of layers with weights, and the activation function behind them."""
+"""Options of layers with weights, and their activation function."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from sparkdl.nn.activations import Identity, LogSoftmax, Softmax
 
 
 def weighted(at, axes=(0,), kernel="kernel"):
-    """Returns Keras's options of a kernel and a bias; constraints are along `axes` of a kernel."""
+    """Returns the Keras options of kernel and bias; constraints are along `axes` of a kernel."""
     layer, found = at.layer, {"use_bias": at.layer.bias}
     if not at.training:
         return found
@@ -27,7 +27,7 @@ def weighted(at, axes=(0,), kernel="kernel"):
 
 
 def inner_layer(at, kind, config):
-    """Returns the document of a layer inside another one, frozen where that one is."""
+    """Returns the document of an inner layer, frozen if its wrapper is."""
     flags = {"trainable": False} if at.frozen else {}
     return document("layers", kind, {"name": "inner"} | flags | config)
 
@@ -40,7 +40,7 @@ def function_name(function):
 
 
 def activated(at, kind, config, *sources, **given):
-    """Adds a layer with weights and its activation function, in a layer of its own if need be."""
+    """Adds a layer with weights, followed by a separate activation layer if necessary."""
     function = at.layer.activation
     name = members.activation(function)
     if name is not None:

@@ -26,7 +26,7 @@ def space_of(at):
 
 
 def windows(layer, axes):
-    """Returns Keras's options of the windows, without the padding."""
+    """Returns the Keras options of windows, without the padding."""
     return {
         "kernel_size": list(per_axis(layer.kernel_size, axes)),
         "strides": list(per_axis(layer.stride, axes)),
@@ -35,7 +35,7 @@ def windows(layer, axes):
 
 
 def amounts(at, size):
-    """Returns (before, after) for each axis: what the layer's padding adds."""
+    """Returns the padding (before, after) of each axis."""
     layer, rounding = at.layer, getattr(at.layer, "rounding", "floor")
     stride = size if layer.stride is None else layer.stride
     given = space_of(at), size, stride
@@ -45,7 +45,7 @@ def amounts(at, size):
 
 
 def padding_of(at, size):
-    """Returns Keras's word for the padding, None where there is none."""
+    """Returns Keras's name of the padding, or None."""
     if at.layer.padding in ("same", "causal"):
         return at.layer.padding
     found, same = amounts(at, size)
@@ -55,9 +55,9 @@ def padding_of(at, size):
 
 
 def padded(at, axes):
-    """Returns (input, Keras's word for the padding, the layer that is to be read).
+    """Returns (input, Keras's name of the padding, layer that must result from reading).
 
-    Zeros that Keras has no word for are a layer before it.
+    Padding that Keras cannot express becomes a layer before it.
     """
     x, word = at.last(), padding_of(at, at.layer.kernel_size)
     if word is not None:
@@ -89,7 +89,7 @@ def depthwise(axes, at):
 
 
 def separable(axes, at):
-    """Its two kernels have the same options for training."""
+    """Adds a separable convolution, whose two kernels share their training options."""
     layer = at.layer
     x, word, expected = padded(at, axes)
     config = windows(layer, axes) | {"padding": word, "filters": layer.filters}

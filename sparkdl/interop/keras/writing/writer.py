@@ -46,7 +46,7 @@ def write_keras(network, path, outputs=None, *, compiled=True):
 
 
 def keras_archive(network, outputs=None, compiled=True):
-    """Returns (content of the file, notes)."""
+    """Returns (contents of the file, notes)."""
     conf = replace(network.conf, dtype="float32")
     names = output_names(conf, outputs)
     writer = GraphWriter(conf, names, compiled)
@@ -62,7 +62,7 @@ def keras_archive(network, outputs=None, compiled=True):
 
 
 def output_names(conf, asked):
-    """Returns the names of the layers that the model gives."""
+    """Returns the names of the model's output layers."""
     layers = [place.name for place in conf.stack]
     asked = [asked] if isinstance(asked, str) else asked
     unknown = [name for name in asked or () if name not in layers]
@@ -76,7 +76,7 @@ def output_names(conf, asked):
 
 
 def refuse(reasons):
-    """Raises UnsupportedError that lists all reasons, if there is one."""
+    """Raises an UnsupportedError with all reasons, if there are any."""
     if reasons:
         lines = "\n  ".join(dict.fromkeys(reasons))
         raise UnsupportedError(f"Keras does not have these layers or options:\n  {lines}")

@@ -1,1 +1,1 @@
-"""Bodies of ONNX files as programs of the engine."""
+"""ONNX graphs as programs of the engine."""

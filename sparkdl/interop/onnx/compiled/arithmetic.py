@@ -1,4 +1,4 @@
-"""Arithmetic on numbers, activations, and what runs along axes."""
+"""Arithmetic, activations, and operations along axes."""
 
 from functools import reduce
 from math import prod
@@ -14,7 +14,7 @@ from sparkdl.interop.onnx.forward.shapes import whole_numbers
 
 
 def floats(*inputs):
-    """Returns inputs, of which all arrays must be of 32-bit floats."""
+    """Returns the inputs; raises UnsupportedError unless all arrays are float32."""
     for x in inputs:
         if not isinstance(x, Tensor) and x.dtype != np.float32:
             raise UnsupportedError(f"numbers of {x.dtype} beside 32-bit floats")
@@ -22,7 +22,7 @@ def floats(*inputs):
 
 
 def of_floats(operation):
-    """Returns the rule of an operation on any number of inputs, two at a time."""
+    """Returns the rule for a binary operation applied to any number of inputs."""
     return lambda *inputs: reduce(operation, floats(*inputs))
 
 
@@ -50,7 +50,7 @@ def swish(x, *, alpha=1.0):
 
 
 def along_rows(operation):
-    """Returns the rule of an operation of ours along the last axis."""
+    """Returns the rule for an engine operation along the last axis."""
 
     def compute(x, *, axis=-1):
         if axis % x.ndim != x.ndim - 1:
@@ -69,7 +69,7 @@ def layer_normalization(x, scale, b=None, *, axis=-1, epsilon=1e-5, stash_type=1
 
 
 def reduction(operation):
-    """Returns the rule of an operation of ours along axes; see forward.reductions."""
+    """Returns the rule for an engine reduction along axes; see forward.reductions."""
 
     def compute(x, axes=None, *, keepdims=1, noop_with_empty_axes=0):
         axes = whole_numbers(axes) if axes is not None else []

@@ -1,7 +1,7 @@
-"""Numbers moved: the same ones under other shapes, in other orders, parts and joints of them.
+"""Rearrangements: reshapes, transposes, slices and concatenations.
 
-Images lie channels last, so a sequence (N, T, F) is an image (N, F, 1, T) without any work. Files
-say it by a transpose and axes of length 1, which these functions find.
+Images are stored channels last, so a sequence (N, T, F) is an image (N, F, 1, T) without any copy.
+Files express this by a transpose and axes of length 1, which these functions detect.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.forward import shapes as numpy_shapes
 from sparkdl.interop.onnx.forward.shapes import whole_numbers
 
-TURN = (0, 2, 1)  # of the axes of sequences
+TURN = (0, 2, 1)  # transposition of sequences
 
 
 def is_made_by(x, kind):
@@ -21,7 +21,7 @@ def is_made_by(x, kind):
 
 
 def reshape(x, shape):
-    """Returns x under another shape; of two reshapes the first is forgotten."""
+    """Reshapes x; of two successive reshapes only the last is kept."""
     if is_made_by(x, ReshapeOp):
         x = x.node.inputs[0]
     turned = is_made_by(x, TransposeOp) and x.node.op.axes == TURN
@@ -31,7 +31,7 @@ def reshape(x, shape):
 
 
 def is_image_of(sequence, shape):
-    """Returns whether a shape is that of images of one row or column with channels (N, F, T)."""
+    """Returns whether a shape is that of images with one row or column, and channels (N, F, T)."""
     return (
         (len(sequence), len(shape)) == (3, 4)
         and tuple(shape[:2]) == tuple(sequence[:2])
@@ -40,7 +40,7 @@ def is_image_of(sequence, shape):
 
 
 def as_numpy(rule):
-    """Returns the rule of what numpy would only reshape: the shape is that of an array alike."""
+    """Returns the rule for what is only a reshape in numpy, which gives the new shape."""
 
     def compute(x, *inputs, **options):
         if any(isinstance(each, Tensor) for each in inputs):
@@ -52,7 +52,7 @@ def as_numpy(rule):
 
 
 def transpose(x, *, perm=None):
-    """Returns x with its axes in another order; those of length 1 count nothing."""
+    """Transposes x; a transpose that only moves axes of length 1 is a reshape."""
     perm = list(range(x.ndim)[::-1] if perm is None else perm)
     shape = tuple(x.shape[axis] for axis in perm)
     long = [axis for axis in perm if x.shape[axis] > 1]
@@ -69,7 +69,7 @@ def transpose(x, *, perm=None):
 
 
 def drop_ones(axes, shape, least):
-    """Returns axes without the last ones of length 1, down to `least` of them."""
+    """Returns axes without trailing ones of length 1, but at least `least` axes."""
     kept = list(axes)
     for axis in sorted(axes, reverse=True):
         if shape[axis] == 1 and len(kept) > least:

@@ -8,7 +8,7 @@ from sparkdl.interop.onnx.compiled.arrangements import is_image_of, is_made_by, 
 
 
 def on_images(rule):
-    """Returns a rule of arithmetic that leaves images as they lie: a sequence of one is a copy."""
+    """Returns a rule for arithmetic that keeps images as such: a sequence would be a copy."""
 
     def compute(*inputs, **options):
         tensors = [x for x in inputs if isinstance(x, Tensor)]
@@ -28,7 +28,7 @@ def on_images(rule):
 
 
 def as_image(x, image):
-    """Returns an array beside sequences as it goes with the images."""
+    """Reshapes an array that goes with sequences, to go with the images."""
     if x is None or x.ndim < 2:
         return x if x is None or x.size == 1 or image[2] == 1 else x.reshape(-1, 1)
     return np.expand_dims(x, x.ndim - 1 if image[2] == 1 else x.ndim)

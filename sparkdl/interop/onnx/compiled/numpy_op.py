@@ -1,4 +1,4 @@
-"""A node of an ONNX graph that numpy computes in the middle of a program of the engine."""
+"""ONNX node computed by numpy within a program of the engine."""
 
 from dataclasses import dataclass, replace
 
@@ -15,22 +15,22 @@ KINDS = {
     *("float32", "float64", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 }
-FEW = 64  # numbers of a constant that shapes may follow from
+FEW = 64  # size of constants on which shapes may depend
 
 
 @dataclass(frozen=True, eq=False)
 class NumpyOp(Op):
-    """What a rule of `forward` makes of arrays, where the shapes of its results are known before.
+    """A rule of `forward`, whose result shapes are known in advance.
 
     Parameters
     ----------
     call : Call
     operands : tuple
-        For each input of the node an array, None where it is left out, or the number of the tensor.
+        For each input of the node an array, None if omitted, or the index of the tensor.
     places : tuple of int
-        Which of the node's outputs are read.
+        Indices of the node's outputs that are used.
     specs : tuple of Spec
-        Theirs.
+        Specs of these outputs.
     """
 
     call: object
@@ -61,7 +61,7 @@ def differs(result, spec):
 
 
 def numpy_node(call, inputs):
-    """Returns {output: Tensor} of a node.
+    """Returns {output: Tensor} for a node.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def numpy_node(call, inputs):
     Raises
     ------
     UnsupportedError
-        The standard does not say the outputs' shapes of those of the inputs.
+        If the output shapes do not follow from the input shapes.
     """
     specs = specs_of(call, inputs)
     tensors = [x for x in inputs if isinstance(x, Tensor)]
@@ -83,14 +83,14 @@ def numpy_node(call, inputs):
 
 
 def shape_of_windows(x, *, kernel_shape, strides=None, dilations=None, pads=None, **options):
-    """Returns the shape after pooling: onnx's rule counts windows that begin in the padding."""
+    """Returns the shape after pooling; onnx also counts windows that begin in the padding."""
     ends = options.get("auto_pad", "NOTSET"), options.get("ceil_mode", 0)
     windows = Windows.over(x.shape[2:], kernel_shape, strides, dilations, pads, *ends)
     return (*x.shape[:2], *windows.counts)
 
 
 def shape_of_prelu(x, slope):
-    """Returns the shape of both: onnx's rule forgets axes that slopes have and x has not."""
+    """Returns the broadcast shape; onnx's inference ignores extra axes of the slopes."""
     return np.broadcast_shapes(x.shape, slope.shape)
 
 
@@ -103,9 +103,9 @@ SHAPES = {
 
 
 def specs_of(call, inputs):
-    """Returns the Spec of each output, by the standard's rules for the shapes of this operation.
+    """Returns the Spec of each output, from onnx's shape inference.
 
-    SHAPES has those of operations for which the package that knows the rules is wrong.
+    SHAPES has the operations for which the package infers wrong shapes.
     """
     types, data = {}, {}
     for name, x in zip(call.inputs, inputs, strict=True):
@@ -131,7 +131,7 @@ def type_of(name, x):
 
 
 def spec_of(name, kind):
-    """Returns the Spec of a TypeProto with all axes."""
+    """Returns the Spec of a TypeProto with known axes."""
     if not isinstance(kind, TypeProto) or not kind.tensor_type.HasField("shape"):
         raise UnsupportedError(f"the shape of {name} is not known")
     axes = kind.tensor_type.shape.dim

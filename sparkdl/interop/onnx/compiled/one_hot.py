@@ -1,4 +1,4 @@
-"""Products of rows that are one hot, as files say an embedding: rows of a table instead."""
+"""Products of one-hot rows with a matrix, as files express embeddings: row lookups instead."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from sparkdl.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class PickRowsOp(Op):
-    """The rows of a table (K, F) at labels (...), zeros where a label is not in [0, K)."""
+    """Looks up rows of a table (K, F) at labels (...); zeros for labels outside [0, K)."""
 
     def shape(self, table, labels):
         return Spec((*labels.shape, table.shape[1]), table.dtype)
@@ -26,7 +26,7 @@ class PickRowsOp(Op):
 
 
 def equal(labels, classes):
-    """Returns labels (..., 1) as rows that are one hot, where they are compared with 0, 1 ..."""
+    """Converts labels (..., 1) compared with 0, 1 ... to one-hot rows."""
     if isinstance(labels, np.ndarray):
         labels, classes = classes, labels
     if isinstance(classes, Tensor) or labels.dtype.kind != "i" or classes.shape[-1:] < (2,):
@@ -45,14 +45,14 @@ def is_spread(x):
 
 
 def cast(x, *, to, **options):
-    """Returns rows that are one hot as numbers."""
+    """Converts one-hot rows to numbers."""
     if options or to != 1 or one_hot_of(x) is None:
         raise UnsupportedError("another cast")
     return x.node.inputs[0]
 
 
 def one_hot_of(x):
-    """Returns the node that makes rows of x one hot, or None."""
+    """Returns the node that computes x as one-hot rows, or None."""
     node = x.node
     if node is not None and isinstance(node.op, CastOp):
         node = node.inputs[0].node
@@ -60,7 +60,7 @@ def one_hot_of(x):
 
 
 def pick_rows(x, table):
-    """Returns x times a table where the rows of x are one hot, else None."""
+    """Returns x times a table if the rows of x are one-hot, else None."""
     node = one_hot_of(x) if isinstance(x, Tensor) and isinstance(table, np.ndarray) else None
     if node is None or table.ndim != 2 or not np.isfinite(table).all():
         return None

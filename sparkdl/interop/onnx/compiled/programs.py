@@ -1,4 +1,4 @@
-"""The programs of a body, one for each set of its inputs' shapes."""
+"""Programs of an ONNX graph, one for each set of input shapes."""
 
 from collections import OrderedDict
 from threading import Lock
@@ -14,13 +14,13 @@ from sparkdl.interop.onnx.compiled.tracing import Trace
 
 
 class BodyPrograms:
-    """Computes a body by programs of the engine, which are made when new shapes come.
+    """Computes a body with programs of the engine, compiled for each new set of shapes.
 
     Parameters
     ----------
     body : Body
     most : int
-        How many programs are kept, those that ran last.
+        Number of programs to keep, the most recently used ones.
     """
 
     def __init__(self, body, most):
@@ -28,7 +28,7 @@ class BodyPrograms:
         self.made, self.lock = OrderedDict(), Lock()
 
     def run(self, inputs):
-        """Returns {output: value} for {input: value}; one thread at a time."""
+        """Returns {output: value} for {input: value}; runs one thread at a time."""
         with self.lock, np.errstate(all="ignore"):
             specs = self.specs_of(inputs)
             if not self.most or specs is None:
@@ -39,7 +39,7 @@ class BodyPrograms:
 
     @staticmethod
     def specs_of(inputs):
-        """Returns {input: Spec}, or None where one is no array that the engine has."""
+        """Returns {input: Spec}, or None if an input is no array supported by the engine."""
         arrays = inputs.values()
         if not all(isinstance(x, np.ndarray) and x.dtype.name in KINDS for x in arrays):
             return None
@@ -55,12 +55,12 @@ class BodyPrograms:
         return self.made[key]
 
     def describe(self):
-        """Describes the programs that are kept, and what numpy computes behind each."""
+        """Describes the cached programs, and the nodes that numpy computes after each."""
         return "\n\n".join(program.describe() for program in self.made.values())
 
 
 class BodyProgram:
-    """A body for inputs of given shapes: a program, and what numpy computes behind it."""
+    """A body for inputs of given shapes: a program, and nodes that numpy computes after it."""
 
     def __init__(self, body, specs):
         trace = Trace(body, specs)

@@ -1,4 +1,4 @@
-"""COMPILED: for each operation the function of tensors that adds operations of the engine.
+"""COMPILED: for each ONNX operation, a function of tensors that adds engine operations.
 
 At least one input is a Tensor, the others are arrays. All Tensors are of 32-bit floats, but for the
 operations of ANY_TYPE. A function that raises UnsupportedError or ShapeError leaves the node to

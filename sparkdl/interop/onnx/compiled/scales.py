@@ -1,7 +1,7 @@
-"""Scales and shifts of constants become part of the products before or behind them.
+"""Folding of constant scales and shifts into the preceding or following products.
 
-Where nothing else reads a product's result, c (x W + b) + d is x (c W) + (c b + d): the weights are
-scaled when the program is made, and the result goes through memory once less.
+If nothing else reads a product's result, c (x W + b) + d is x (c W) + (c b + d). The weights are
+scaled at compile time, which saves a pass over the result.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from sparkdl.engine.ops.spatial.conv import ConvGradInputOp, ConvOp
 
 
 def fold_scales(graph):
-    """Returns the graph with scales and shifts in products, those behind them first."""
+    """Returns the graph with scales and shifts folded into products, preceding ones first."""
     for rule in (into_product_before, into_product_behind, into_product_before):
         graph = fuse(graph, (rule,))
     return graph
@@ -26,7 +26,7 @@ def fold_scales(graph):
 
 @dataclass(frozen=True)
 class Scaled:
-    """source scale + shift, of which both are one number, or one for each index of an axis."""
+    """source scale + shift, each a single number, or one per index of an axis."""
 
     source: int
     scale: np.ndarray
@@ -39,7 +39,7 @@ class Scaled:
 
 
 def scaled_by(node):
-    """Returns what a node is as Scaled of its input `source`, or None."""
+    """Returns a node as Scaled of its input `source`, or None."""
     constants = [tensor.value for tensor in node.inputs]
     if isinstance(node.op, NormalizeOp | AddBiasOp):
         parts = of_channels(node.op, constants[1:])
@@ -59,7 +59,7 @@ def of_channels(op, constants):
 
 
 def of_numbers(node, constants):
-    """Returns a sum, difference, product or quotient with constants as Scaled, or None."""
+    """Returns a sum, difference, product or quotient with a constant as Scaled, or None."""
     known = [value is not None for value in constants]
     if type(node.op) not in (AddOp, SubOp, MulOp, DivOp) or sum(known) != 1:
         return None
@@ -83,7 +83,7 @@ def parts(scale, shift):
 
 
 ONE, NONE = constant(1), constant(0)
-PARTS = {  # by the operation, and the place of the constant
+PARTS = {  # by operation and position of the constant
     (AddOp, 0): parts(ONE, np.asarray),
     (AddOp, 1): parts(ONE, np.asarray),
     (SubOp, 0): parts(constant(-1), np.asarray),
@@ -91,12 +91,12 @@ PARTS = {  # by the operation, and the place of the constant
     (MulOp, 0): parts(np.asarray, NONE),
     (MulOp, 1): parts(np.asarray, NONE),
     (DivOp, 1): parts(np.reciprocal, NONE),
-    (DivOp, 0): lambda value: (np.full_like(value, np.nan), value),  # no scale of what divides
+    (DivOp, 0): lambda value: (np.full_like(value, np.nan), value),  # a divisor cannot be scaled
 }
 
 
 def into_product_before(node, inputs, uses):
-    """A scale and shift behind a product."""
+    """Folds a scale and shift into the product before it."""
     found = scaled_by(node)
     if found is not None and once(node.inputs[found.source], uses):
         return Product(inputs[found.source], node.inputs[found.source], uses).scaled(found)
@@ -104,9 +104,9 @@ def into_product_before(node, inputs, uses):
 
 @dataclass(frozen=True)
 class Product:
-    """A product's result x, or it plus a bias, or it under another shape.
+    """The result x of a product, possibly with a bias added, or reshaped.
 
-    `old` is x in the graph that is rewritten, which `uses` is of; None where x is new.
+    `old` is x in the original graph, to which `uses` refers; None if x is new.
     """
 
     x: Tensor
@@ -114,7 +114,7 @@ class Product:
     uses: dict
 
     def before(self):
-        """Returns the Product that x is made of, or None where others read it as well."""
+        """Returns the Product that x is computed from, or None if others read it as well."""
         old, node = self.old, self.x.node
         same = old is not None and type(old.node.op) is type(node.op)
         if same and not once(old.node.inputs[0], self.uses):
@@ -122,7 +122,7 @@ class Product:
         return Product(node.inputs[0], old.node.inputs[0] if same else None, self.uses)
 
     def scaled(self, by):
-        """Returns x scale + shift as a product with other weights, or None."""
+        """Returns x scale + shift as a product with scaled weights, or None."""
         x, op, constants = self.x, self.x.node.op, [t.value for t in self.x.node.inputs[1:]]
         if isinstance(op, ReshapeOp):
             return self.scaled_rows(by)
@@ -140,7 +140,7 @@ class Product:
         return AddBiasOp(along)(op(x.node.inputs[0], weights), shift.copy())
 
     def scaled_rows(self, by):
-        """Returns rows of features scaled before they get more axes."""
+        """Returns rows of features, scaled before they are reshaped."""
         rows, before = self.x.node.inputs[0], self.before()
         fits = len(rows.shape) == 2 and rows.shape[1] == self.x.shape[-1] and rows.node is not None
         if before is None or not fits or by.axis not in (None, self.x.ndim - 1):
@@ -150,13 +150,13 @@ class Product:
 
 
 def channels_of(op):
-    """Returns the axis of a product's result along which its weights have columns."""
+    """Returns the axis of a product's result that has the output channels."""
     plain = isinstance(op, MatMulOp) and not op.transpose_x
     return 1 if plain or isinstance(op, ConvOp | ConvGradInputOp) else None
 
 
 def wide(scale, op, w):
-    """Returns a number for each output channel, shaped as it goes with the weights."""
+    """Returns one number per output channel, shaped to broadcast with the weights."""
     if isinstance(op, MatMulOp):
         return scale[:, None] if op.transpose_y else scale
     if isinstance(op, ConvOp):
@@ -166,7 +166,7 @@ def wide(scale, op, w):
 
 
 def into_product_behind(node, inputs, uses):
-    """Scales and shifts before a convolution without padding, whose windows all see the shift."""
+    """Folds a scale and shift into the convolution behind them, if that has no padding."""
     if not isinstance(node.op, ConvOp) or node.inputs[1].value is None:
         return None
     x, old, w, bias = inputs[0], node.inputs[0], node.inputs[1].value, 0
@@ -180,7 +180,7 @@ def into_product_behind(node, inputs, uses):
 
 
 def scaled_before(op, x, old, uses):
-    """Returns what the input of a convolution is as Scaled, where that may go into it, or None."""
+    """Returns the input of a convolution as Scaled, if it can be folded, else None."""
     if not once(old, uses) or type(old.node.op) is not type(x.node.op):
         return None
     found = scaled_by(x.node)
@@ -190,7 +190,7 @@ def scaled_before(op, x, old, uses):
 
 
 def by_group(values, x, op, w):
-    """Returns a number for each channel of x, shaped as it goes with the weights (O, C/G, ...)."""
+    """Returns one number per channel of x, shaped to broadcast with the weights (O, C/G, ...)."""
     values = np.broadcast_to(values, x.shape[1])
     rows = np.repeat(values.reshape(op.groups, -1), len(w) // op.groups, axis=0)
     return rows.reshape(*rows.shape, *[1] * (w.ndim - 2))

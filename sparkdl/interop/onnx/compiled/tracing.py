@@ -1,4 +1,4 @@
-"""A body as a graph of the engine, for inputs of given shapes."""
+"""Tracing of an ONNX graph into a graph of the engine, for inputs of given shapes."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from sparkdl.interop.onnx.forward.shapes import need_room, shape_of
 
 
 class Trace:
-    """What a body computes from tensors of given shapes.
+    """Traces the computation of a body for tensors of given shapes.
 
-    What follows from shapes and constants alone is computed here. A node whose outputs have shapes
-    that follow from numbers, and what reads them, is left to numpy, behind the program.
+    Values that only depend on shapes and constants are computed here. Nodes whose output shapes
+    depend on data, and their readers, are left to numpy after the program.
 
     Parameters
     ----------
@@ -24,11 +24,11 @@ class Trace:
     Attributes
     ----------
     known : {tensor: array}
-        What is no output of the program.
+        Values that the program does not compute.
     late : list of Call
-        What is computed behind it, in order.
+        Calls to be computed after it, in order.
     graph : Graph
-        Its outputs are the tensors that are read outside of it.
+        Its outputs are the tensors that are read outside.
     """
 
     def __init__(self, body, specs):
@@ -50,7 +50,7 @@ class Trace:
         )
 
     def add(self, call):
-        """Adds the values of a node's outputs, or leaves it for later."""
+        """Adds the outputs of a node, or defers the node."""
         try:
             if not self.open.isdisjoint(call.reads):
                 raise UnsupportedError("it reads what is computed later")
@@ -75,7 +75,7 @@ class Trace:
 
     @staticmethod
     def constant_of(call, inputs):
-        """Returns the output of a node that reads a shape alone, else None."""
+        """Returns the output of a node that only depends on a shape, else None."""
         if call.op == "Shape":
             return shape_of(inputs[0], **call.attributes)
         if call.op == "Size":
@@ -84,7 +84,7 @@ class Trace:
 
 
 def compiled(call, inputs):
-    """Returns the tensor that operations of the engine make, None where numpy is to compute it."""
+    """Returns the tensor computed by engine operations, or None if numpy must compute it."""
     rule = COMPILED.get(call.op)
     plain = all(x.dtype == np.float32 for x in inputs if isinstance(x, Tensor))
     if rule is None or not (plain or call.op in ANY_TYPE) or any(call.outputs[1:]):
@@ -92,4 +92,4 @@ def compiled(call, inputs):
     try:
         return rule(*inputs, **call.attributes)
     except (*WRONG, ShapeError, UnsupportedError):
-        return None  # numpy names what is wrong with it, if anything
+        return None  # numpy reports errors in it, if any

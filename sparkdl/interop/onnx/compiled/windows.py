@@ -1,4 +1,4 @@
-"""Convolutions, pooling, and what else works on channels."""
+"""Convolutions, pooling, and other operations on channels."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def windows_of(x, kernel, *options):
 
 
 def without_cuts(windows):
-    """Returns the windows; UnsupportedError where a padding cuts off instead."""
+    """Returns the windows; raises UnsupportedError for negative padding."""
     if min(amount for pair in windows.pads for amount in pair) < 0:
         raise UnsupportedError("negative padding")
     return windows
@@ -97,7 +97,7 @@ def max_pool(
 
 
 def over_all(pool):
-    """Returns the rule of one window over all places of each channel."""
+    """Returns the rule for pooling over all places of each channel."""
     return lambda x: pool(x, x.shape[2:])
 
 
@@ -117,7 +117,7 @@ def batch_normalization(
 
 
 def resize(x, roi=None, scales=None, sizes=None, **options):
-    """Repeats pixels of images a whole number of times."""
+    """Repeats pixels of images by integer factors."""
     mode, at = options.get("mode", "nearest"), options.get("coordinate_transformation_mode", "")
     rounding = options.get("nearest_mode", "round_prefer_floor")
     if any(isinstance(each, Tensor) for each in (roi, scales, sizes)):

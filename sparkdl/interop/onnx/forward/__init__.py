@@ -1,1 +1,1 @@
-"""What each operation of ONNX makes of arrays."""
+"""ONNX operations as functions of arrays."""

@@ -1,4 +1,4 @@
-"""Activations: of each number, or along an axis."""
+"""Activations, element-wise or along an axis."""
 
 from math import pi
 
@@ -88,7 +88,7 @@ def log_softmax(x, *, axis=-1):
 
 
 def hardmax(x, *, axis=-1):
-    """Returns 1 at the first largest number along the axis, 0 elsewhere."""
+    """Returns 1 at the first maximum along the axis, 0 elsewhere."""
     y = np.zeros_like(x)
     first = np.expand_dims(x.argmax(axis=axis), axis)
     np.put_along_axis(y, first, np.ones((), x.dtype), axis=axis)

@@ -1,4 +1,4 @@
-"""The nodes of a graph as calls of rules, and their values."""
+"""Evaluation of a graph's nodes as calls of rules."""
 
 import numpy as np
 from onnx import GraphProto
@@ -12,16 +12,16 @@ WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, Me
 
 
 class Body:
-    """A graph, or a graph in a graph.
+    """A graph or subgraph.
 
     Parameters
     ----------
     graph : GraphProto
     path : str
-        For errors.
+        Path of the file, for errors.
     opset : int
     refused : list of str
-        Takes a line for each node that has no rule.
+        Gets a line for each node without a rule.
     """
 
     def __init__(self, graph, path, opset, refused):
@@ -38,7 +38,7 @@ class Body:
         self.reads = self.mark_last_reads()
 
     def mark_last_reads(self):
-        """Tells calls which values nobody reads after them; returns the names read from around."""
+        """Tells calls which values nobody reads after them; returns the names read from outside."""
         later = set(self.outputs)
         for call in reversed(self.calls):
             call.last = [name for name in {*call.reads, *call.outputs} if name not in later]
@@ -47,13 +47,13 @@ class Body:
         return later - made - self.constants.keys() - set(self.inputs)
 
     def run(self, scope, inputs):
-        """Returns the outputs for inputs in order, with the values of `scope` around them."""
+        """Returns the outputs for inputs in order; `scope` has the outer values."""
         values = {**scope, **self.constants, **dict(zip(self.inputs, inputs, strict=True))}
         self.compute(values)
-        return [values.get(name) for name in self.outputs]  # None: left out by a function
+        return [values.get(name) for name in self.outputs]  # None: omitted by a function
 
     def compute(self, values):
-        """Adds to {tensor: value} what the nodes compute."""
+        """Adds the values computed by the nodes to {tensor: value}."""
         for call in self.calls:
             call.compute(values)
             for name in call.last:
@@ -61,7 +61,7 @@ class Body:
 
 
 class Call:
-    """A node: a rule, and where its inputs and outputs are."""
+    """A node: its rule, and the names of its inputs and outputs."""
 
     def __init__(self, proto, path, opset, refused):
         self.proto, self.op, self.name = proto, proto.op_type, proto.name or proto.output[0]
@@ -83,12 +83,12 @@ class Call:
         self.given = names & GIVEN
 
     def compute(self, values):
-        """Adds to {tensor: value} the outputs of the node."""
+        """Adds the outputs of the node to {tensor: value}."""
         found = self.results([values[name] if name else None for name in self.inputs], values)
         values |= zip(self.outputs, found, strict=False)
 
     def results(self, inputs, scope):
-        """Returns the outputs for inputs in order, with the values of `scope` around them."""
+        """Returns the outputs for inputs in order; `scope` has the outer values."""
         known = {"opset": self.opset, "outputs": len(self.outputs), "scope": scope}
         options = self.attributes | {name: known[name] for name in self.given}
         try:

@@ -1,11 +1,11 @@
-"""Numbers of one type as those of another, those of 8, 4 and 2 bits among them."""
+"""Conversion between number types, including those of 8, 4 and 2 bits."""
 
 import numpy as np
 from onnx import TensorProto, helper
 
 from sparkdl.errors import UnsupportedError
 
-LARGEST = {  # of the float types of few bits
+LARGEST = {  # of the low-precision float types
     "float8_e4m3fn": 448.0,
     "float8_e4m3fnuz": 240.0,
     "float8_e5m2": 57344.0,
@@ -26,7 +26,7 @@ def cast_like(x, other, *, saturate=1, round_mode="up"):
 
 
 def convert(x, kind, saturate=1, round_mode="up"):
-    """Returns x as numbers of a type; floats of 8 bits end at their largest, if asked."""
+    """Converts x to a type; 8-bit floats saturate on request."""
     if kind.name in LARGEST and saturate:
         return saturated(x, kind)
     if kind.name == "float8_e8m0fnu":
@@ -42,9 +42,9 @@ def saturated(x, kind):
 
 
 def powers_of_two(x, kind, round_mode):
-    """Returns powers of two at or above x, at or below it, or next to it."""
+    """Returns powers of two at or above x, at or below it, or nearest to it."""
     wide = x.astype(np.float32)
-    mantissa, exponent = np.frexp(np.abs(wide))  # a mantissa from 1/2 on
+    mantissa, exponent = np.frexp(np.abs(wide))  # mantissa in [1/2, 1)
     up = {"up": mantissa > 0.5, "down": mantissa > 1, "nearest": mantissa >= 0.75}[round_mode]
     power = np.clip(exponent - 1 + up, -127, 127)
     bits = np.where(wide == 0, 0, np.where(np.isfinite(wide), power + 127, 255))

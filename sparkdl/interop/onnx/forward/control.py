@@ -1,4 +1,4 @@
-"""Graphs in graphs: branches, loops and scans."""
+"""Subgraphs: branches, loops and scans."""
 
 from itertools import count
 
@@ -16,7 +16,7 @@ def branch(condition, *, then_branch, else_branch, scope):
 
 
 def loop(most=None, condition=None, *carried, body, scope):
-    """Returns what is carried from turn to turn, then each turn's other outputs, stacked."""
+    """Returns the carried values, then the other outputs of all iterations, stacked."""
     n, carried, found = len(carried), list(carried), []
     goes_on = True if condition is None else bool(np.reshape(condition, ()))
     turns = count() if most is None else range(int(np.reshape(most, ())))
@@ -42,7 +42,7 @@ def scan(
     scan_output_directions=None,
     scope,
 ):
-    """Returns the last states, then what each step gives, stacked."""
+    """Returns the final states, then the outputs of all steps, stacked."""
     n = len(inputs) - num_scan_inputs
     states, given = list(inputs[:n]), inputs[n:]
     axes = scan_input_axes or [0] * len(given)
@@ -61,7 +61,7 @@ def scan(
 
 
 def stacked(rows, types, axes, backwards=None):
-    """Returns the columns of rows of arrays, each an array with an axis of the rows."""
+    """Stacks the columns of rows of arrays, each along an axis for the rows."""
     if not rows:
         return [without_rows(kind, axis) for kind, axis in zip(types, axes, strict=True)]
     backwards = backwards or [0] * len(axes)
@@ -72,14 +72,14 @@ def stacked(rows, types, axes, backwards=None):
 
 
 def without_rows(kind, axis):
-    """Returns an array of no rows whose other axes a TensorProto's type tells; open ones are 0."""
+    """Returns an array without rows; its other axes are those of a TensorProto's type, or 0."""
     lengths = [max(length.dim_value, 0) for length in kind.shape.dim]
     dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type or TensorProto.FLOAT)
     return np.moveaxis(np.zeros((0, *lengths), dtype), 0, axis)
 
 
 def sequence_map(sequence, *more, body, scope):
-    """Returns lists of what the body makes of each value of a list."""
+    """Applies the body to each element of a list; returns lists of its outputs."""
     rows = [
         body.run(scope, (x, *(each[at] if isinstance(each, list) else each for each in more)))
         for at, x in enumerate(sequence)

@@ -1,4 +1,4 @@
-"""Base of a model's functions, and of those on backends whose variables are changed in place."""
+"""Base of a model's functions, and of those on backends that update variables in place."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -12,23 +12,22 @@ from sparkdl.interop.keras.live.outputs import mask_of
 from sparkdl.interop.keras.live.variables import is_seed, refuse_losses, to_numpy
 
 Arrays = list[np.ndarray]
-NO_SEED = np.zeros(2, np.uint32)  # of a batch in use, which draws nothing
+NO_SEED = np.zeros(2, np.uint32)  # for inference, which draws no random numbers
 
 
 class ModelFunctions(ABC):
-    """A model as functions of numpy's arrays.
+    """A model as functions of numpy arrays.
 
     Parameters
     ----------
     model : keras.Model
     gpu : int or None
-        Number of the GPU that they compute on, among those that this process sees. None: they
-        compute on the processor.
+        Number of the GPU to compute on, among those visible to this process. None: the CPU.
 
     Raises
     ------
     ConfigError
-        The backend finds no such GPU.
+        If the backend finds no such GPU.
     """
 
     def __init__(self, model: Any, gpu: int | None = None) -> None:
@@ -37,18 +36,18 @@ class ModelFunctions(ABC):
 
     @abstractmethod
     def _find_device(self, gpu: int | None) -> Any:
-        """Returns the device of that number as the backend has it; see the parameter `gpu`."""
+        """Returns the backend's device for `gpu`."""
 
     @abstractmethod
     def train(
         self, values: Arrays, held: Arrays, seed: np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray, Any, Callable[[np.ndarray], Arrays], Arrays]:
-        """Computes a batch in training.
+        """Computes the forward pass of a batch in training.
 
         Parameters
         ----------
         values, held : list of array
-            Of what is trained, and of what is kept.
+            Trained and untrained variables.
         seed : array of two uint32
         x : array (batch, ...)
 
@@ -56,32 +55,32 @@ class ModelFunctions(ABC):
         -------
         y : array
         mask : tensor of the backend, or None
-            What Keras's own losses would leave out of y.
+            The mask that Keras's losses would apply to y.
         back : function
-            From the gradient of the loss by y to those by `values`.
+            Maps the gradient of the loss by y to those by `values`.
         held : list of array
-            What is kept after the batch.
+            Untrained variables after the batch.
 
         Raises
         ------
         ConfigError
-            Layers add losses.
+            If layers add losses.
         """
 
     @abstractmethod
     def use(self, values: Arrays, held: Arrays, x: np.ndarray) -> tuple[np.ndarray, Any]:
-        """Returns (y, mask) of a batch in use, as `train` does."""
+        """Returns (y, mask) of a batch at inference; see `train`."""
 
     @abstractmethod
     def stepper(self, optimizer: Any) -> Callable[[list, Arrays, Arrays], tuple[Arrays, Arrays]]:
-        """Returns a function that moves values once.
+        """Returns a function that does one optimizer step.
 
         It takes the optimizer's variables, gradients and values, and returns the values and the
         variables after the step.
         """
 
     def _forward(self, values: Any, others: Any, x: Any) -> tuple[Any, tuple[Any, list]]:
-        """Returns (y, (mask, what is kept)) of a batch in training, as the backend has them."""
+        """Returns (y, (mask, untrained variables)) of a batch in training, as backend tensors."""
         y, changed, losses = self.model.stateless_call(
             values, others, x, training=True, return_losses=True
         )
@@ -89,12 +88,12 @@ class ModelFunctions(ABC):
         return y, (mask_of(y), self._without_seeds(changed))
 
     def _output(self, values: Any, others: Any, x: Any) -> tuple[Any, Any]:
-        """Returns (y, mask) of a batch in use, as the backend has them."""
+        """Returns (y, mask) of a batch at inference, as backend tensors."""
         y = self.model.stateless_call(values, others, x, training=False)[0]
         return y, mask_of(y)
 
     def _with_seeds(self, held: Any, seed: np.ndarray = NO_SEED) -> list:
-        """Returns all that is not trained, in Keras's order: a seed for each generator as well."""
+        """Returns all untrained variables in Keras's order, including seeds for the generators."""
         rest, found = iter(held), []
         for i, needs_seed in enumerate(self._are_seeds):
             own = np.array([seed[0], (int(seed[1]) + (i << 16)) & 0xFFFFFFFF], np.uint32)
@@ -107,7 +106,7 @@ class ModelFunctions(ABC):
 
 
 def no_gpu(backend: str, gpu: int) -> ConfigError:
-    """Returns the error for a backend that finds no GPU of that number."""
+    """Returns the error for a backend that does not find the GPU with this number."""
     return ConfigError(
         f'TrainingMaster.device must be "cpu" for a KerasModel where {backend} finds no GPU {gpu}, '
         f'got "cuda"; install {backend} for the CUDA of this machine'
@@ -115,9 +114,9 @@ def no_gpu(backend: str, gpu: int) -> ConfigError:
 
 
 class ChangedInPlace(ModelFunctions):
-    """Functions on a backend whose optimizers change variables, and have no function of them.
+    """Functions on a backend whose optimizers update variables in place.
 
-    Variables and optimizers are on the processor.
+    Variables and optimizers are on the CPU.
     """
 
     def stepper(self, optimizer: Any) -> Callable[[list, Arrays, Arrays], tuple[Arrays, Arrays]]:
@@ -135,4 +134,4 @@ class ChangedInPlace(ModelFunctions):
 
     @abstractmethod
     def _apply(self, optimizer: Any) -> Callable[[Arrays], None]:
-        """Returns a function that has the optimizer take a step by gradients."""
+        """Returns a function that applies gradients with the optimizer."""

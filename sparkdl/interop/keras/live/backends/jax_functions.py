@@ -1,4 +1,4 @@
-"""A model's functions on JAX."""
+"""Functions of a model on JAX."""
 
 import jax
 import numpy as np
@@ -7,7 +7,7 @@ from sparkdl.interop.keras.live.backends.base import ModelFunctions, no_gpu
 
 
 class JaxFunctions(ModelFunctions):
-    """See ModelFunctions. Each function is compiled once for a shape of batches."""
+    """See ModelFunctions. Each function is compiled once per batch shape."""
 
     def __init__(self, model, gpu=None):
         super().__init__(model, gpu)

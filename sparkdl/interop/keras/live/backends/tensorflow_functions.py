@@ -1,4 +1,4 @@
-"""A model's functions on TensorFlow."""
+"""Functions of a model on TensorFlow."""
 
 import numpy as np
 import tensorflow as tf
@@ -7,7 +7,7 @@ from sparkdl.interop.keras.live.backends.base import ChangedInPlace, no_gpu
 
 
 class TensorFlowFunctions(ChangedInPlace):
-    """See ModelFunctions. Each function becomes a graph once for a shape of batches."""
+    """See ModelFunctions. Each function becomes a graph once per batch shape."""
 
     def __init__(self, model, gpu=None):
         super().__init__(model, gpu)

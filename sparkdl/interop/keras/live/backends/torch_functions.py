@@ -1,4 +1,4 @@
-"""A model's functions on PyTorch."""
+"""Functions of a model on PyTorch."""
 
 import keras
 import numpy as np
@@ -9,7 +9,7 @@ from sparkdl.interop.keras.live.random_state import seeded_generator
 
 
 class TorchFunctions(ChangedInPlace):
-    """See ModelFunctions. On the processor tensors share the memory of their arrays."""
+    """See ModelFunctions. On the CPU, tensors share memory with their arrays."""
 
     def _find_device(self, gpu):
         if gpu is not None and gpu >= torch.cuda.device_count():
@@ -18,7 +18,7 @@ class TorchFunctions(ChangedInPlace):
 
     @property
     def _gpus(self):
-        """The devices besides the processor whose random numbers a batch draws from."""
+        """The GPUs from whose generators a batch draws random numbers."""
         return [] if self._device == "cpu" else [self._device]
 
     def _tensors(self, arrays):
@@ -33,11 +33,11 @@ class TorchFunctions(ChangedInPlace):
             keras.device(self._device),
             seeded_generator(number),
         ):
-            torch.manual_seed(number)  # dropout draws from it
+            torch.manual_seed(number)  # used by dropout
             y, (mask, held) = self._forward(values, others, *self._tensors([x]))
 
         def back(slope):
-            if not y.requires_grad:  # all that it depends on is frozen
+            if not y.requires_grad:  # all parameters it depends on are frozen
                 return [torch.zeros_like(one).numpy(force=True) for one in values]
             options = {"allow_unused": True, "materialize_grads": True}
             slopes = torch.autograd.grad(y, values, *self._tensors([slope]), **options)
