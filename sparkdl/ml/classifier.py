@@ -149,7 +149,7 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
 def check_network(
     stage: Any, conf: Conf, params: Sequence[str] = ("classWeights", "thresholds")
 ) -> None:
-    """Raises ConfigError unless a network tells classes apart, as many as the Params say."""
+    """Raises ConfigError unless a network classifies, into as many classes as the Params list."""
     kind, output = type(stage).__name__, conf.main
     if kind_of_output(output) == VALUES or not is_flat(output):
         raise ConfigError(

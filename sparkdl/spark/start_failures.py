@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def told_when_slow(master: str, printed: Path | None) -> Iterator[None]:
-    """Says that Spark has not started for PATIENCE, as it waits for YARN without an end.
+    """Warns if Spark has not started after PATIENCE, as it waits for YARN indefinitely.
 
-    `printed` is the file that takes what its JVM prints; None where users see that themselves.
+    `printed` is the file with the JVM's output, None if users see that themselves.
     """
     if printed is None:
         yield

@@ -10,17 +10,16 @@ from sparkdl.training.inputs.schema import schema_of
 
 
 def read_records(sc, records, conf, purpose):
-    """Returns all records as one Batch, checked on the executors that read them; data in the
-    driver's memory is checked there.
+    """Returns all records as one Batch, checked on the executors that read them.
 
-    Each executor receives them once, whatever the number of trials, as a local fit goes through all
-    of them many times.
+    Data in the driver's memory is checked there. Each executor receives the records once, whatever
+    the number of trials, as a local fit goes through all of them many times.
 
     Parameters
     ----------
     records : SparkRecords
     conf : NetworkConf
-        Of a trial; those of the others take the same records.
+        Of any trial; all take the same records.
     purpose : str
         "train on" or "evaluate on".
     """

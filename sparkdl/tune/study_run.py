@@ -100,9 +100,7 @@ class StudyRun:
             self._left = None
 
     def take_up(self):
-        """Enqueues trials that were begun but not finished again, with the same values, and counts
-        the missing trials.
-        """
+        """Enqueues unfinished trials again with the same values, and counts the missing ones."""
         with self._lock:
             for trial in self.study.get_trials(deepcopy=False, states=[self._states.RUNNING]):
                 if OURS in trial.user_attrs:

@@ -1,1 +1,1 @@
-"""What keeps a cluster from training, found before a fit."""
+"""Checks, before a fit, for anything that keeps a cluster from training."""

@@ -1,1 +1,1 @@
-"""Networks trained and used over Spark Connect, where there is no SparkContext and no RDD."""
+"""Training and use of networks over Spark Connect, without a SparkContext or RDDs."""

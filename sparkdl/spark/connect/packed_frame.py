@@ -70,7 +70,7 @@ def pack_tables(schema, columns, tables):
 
 
 def packed_row(partition, position, item, number=None):
-    """Returns the row of a Batch or a Failure; `number` is that of the block it belongs to."""
+    """Returns the row of a Batch or a Failure; `number` is that of its block."""
     row = {"partition": partition, "position": position, "number": number, "count": 0, "nbytes": 0}
     if isinstance(item, Failure):
         return row | {"error": error_to_text(item.error)}

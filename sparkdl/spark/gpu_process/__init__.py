@@ -1,1 +1,1 @@
-"""Processes that compute for Spark tasks: on GPUs, or for several workers of one task."""
+"""Processes that compute for Spark tasks, on GPUs or for several workers of one task."""

@@ -1,1 +1,1 @@
-"""Networks in use on Spark: predictions, features, evaluations, and tables of them."""
+"""Inference on Spark: predictions, features, evaluations, and tables of them."""

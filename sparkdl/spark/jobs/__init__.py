@@ -1,1 +1,1 @@
-"""Spark jobs: their names, their errors, their slots, and what their tasks share."""
+"""Spark jobs: descriptions, errors, slots, and values shared by their tasks."""

@@ -1,1 +1,1 @@
-"""Workers that run all at once, as the tasks of one stage."""
+"""Workers that run concurrently as the tasks of one stage."""

@@ -1,1 +1,1 @@
-"""Data on the executors: records, blocks, data frames, and where their bytes lie."""
+"""Data on the executors: records, blocks and data frames, and where they are stored."""

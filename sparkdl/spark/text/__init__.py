@@ -1,1 +1,1 @@
-"""Texts of a DataFrame as ids of tokens."""
+"""Tokenization of a DataFrame's texts."""

@@ -1,1 +1,1 @@
-"""Pages that show fits: one HTML file each, which needs no network."""
+"""Reports of fits: self-contained HTML pages that need no network access."""

@@ -1,1 +1,1 @@
-"""Reports of a fit to its listeners, and the record that it leaves."""
+"""Notification of listeners during a fit, and the History that it leaves."""

@@ -1,4 +1,4 @@
-"""Check of listeners' methods for misspelt events and for those of other systems."""
+"""Check of listeners' methods for misspelt events and for events of other systems."""
 
 from difflib import get_close_matches
 from inspect import isfunction, signature

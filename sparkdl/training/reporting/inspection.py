@@ -100,7 +100,7 @@ class Inspection:
     wrong: list[WrongExample] = field(default_factory=list)
 
     def add(self, report: LayerReport) -> None:
-        """Adds a report; those of as many updates or more were of rounds that were lost."""
+        """Adds a report, replacing those of as many or more updates, whose rounds were lost."""
         while self.layers and self.layers[-1].iteration >= report.iteration:
             self.layers.pop()
         self.layers.append(report)

@@ -1,1 +1,1 @@
-"""Workers that stay for a whole fit, and the driver's side of them."""
+"""Workers that stay for a whole fit, and the driver's part in running them."""

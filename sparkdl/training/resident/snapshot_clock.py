@@ -8,7 +8,7 @@ RATE = 200e6  # bytes per second, assumed for the first state
 
 
 class SnapshotClock:
-    """Says when a state is due: late enough that sending takes only a small share of the time.
+    """Decides when a state is due, so that sending takes only a small share of the time.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""A round of training: where it is cut, and what a worker computes in it."""
+"""A round of training: where it is cut, and what each worker computes."""

@@ -56,7 +56,7 @@ class StoredTables:
         return join_tables([merge_rows(open_files(shard)) for shard in self.shards])
 
     def read_own(self, rank: int, workers: int) -> list[dict[str, np.ndarray]]:
-        """Returns [{"table/array": vector}] of the rows of one of so many workers.
+        """Returns [{"table/array": vector}] of the rows that worker `rank` of `workers` owns.
 
         Rows of later entries replace those of earlier ones. Arrays are memory-mapped if the number
         of workers is unchanged.
@@ -109,7 +109,7 @@ def tables_of(arrays: dict[str, Any]) -> Iterator[str]:
 
 
 def own_rows(arrays, rank, workers):
-    """Returns the rows {"table/array": vector} that one of so many workers owns, copied."""
+    """Returns copies of the rows {"table/array": vector} that a worker of `workers` owns."""
     own = {}
     for table in tables_of(arrays):
         places = split_by_owner(arrays[f"{table}/{IDS}"], workers)[rank]

@@ -93,7 +93,7 @@ def sweep() -> None:
 
 @cache
 def sweep_at_end() -> None:
-    """Has everything of this process removed at its end, while threads can still be started."""
+    """Schedules the removal of this process's files at its end, when threads can still start."""
     getattr(threading, "_register_atexit")(end)  # noqa: B009
 
 

@@ -1,1 +1,1 @@
-"""The workers that train: their contract, and processes of this machine that keep it."""
+"""Workers: the interface that they implement, and local processes that do."""
