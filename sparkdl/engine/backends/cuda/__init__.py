@@ -1,1 +1,1 @@
-"""NVIDIA GPUs: planned programs whose kernels are our own CUDA C; README.md says how it works."""
+"""NVIDIA GPUs: planned programs with kernels in our own CUDA C; see README.md."""

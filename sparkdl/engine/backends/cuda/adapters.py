@@ -1,8 +1,7 @@
 """Adapters of NVIDIA's libraries, and the reasons why any are missing.
 
-A lowering asks `session.libraries.products` (or graphs, recurrent). Where that is None it takes our
-own kernel; where the adapter refuses (UnsupportedError) it does too, and gives the reason as the
-kernel's note.
+A lowering looks up `session.libraries.products` (or graphs, recurrent). If that is None, it uses
+our own kernel; if the adapter raises UnsupportedError, too, with the reason as the kernel's note.
 """
 
 from collections.abc import Mapping
@@ -24,15 +23,15 @@ FINDERS = {  # {field of Libraries: (library's name, function driver -> adapter)
 
 @dataclass(frozen=True, kw_only=True)
 class Libraries:
-    """Adapters, each with a `name` that tells library and version.
+    """Adapters, each with a `name` that states the library and its version.
 
     Parameters
     ----------
     products : matrix products
     graphs : convolution, normalization and attention
     recurrent : recurrent layers
-    exchange : with devices of other processes
-    missing : {library's name: why it is not there}
+    exchange : communication with devices of other processes
+    missing : {library's name: the reason}
     """
 
     products: Any = None
@@ -43,7 +42,7 @@ class Libraries:
 
     @property
     def note(self):
-        """One line for each library that is used or missing."""
+        """One line per library that is used or missing."""
         used = [a for name in PLACES if (a := getattr(self, name)) is not None]
         lines = [f"with {adapter.name}" for adapter in used]
         return "\n".join(lines + [f"without {n}: {why}" for n, why in self.missing.items()])
@@ -52,7 +51,7 @@ class Libraries:
 def load_libraries(driver, finders=None):
     """Returns the Libraries of a device.
 
-    What cannot be loaded is missing, with what the loader said.
+    Libraries that cannot be loaded are missing, with the loader's message.
     """
     adapters, missing = {}, {}
     for place, (name, find) in (FINDERS if finders is None else finders).items():

@@ -1,7 +1,7 @@
-"""Kernels for NVIDIA GPUs: our own CUDA C, compiled for the device as programs need it.
+"""Kernels for NVIDIA GPUs: our own CUDA C, compiled for the device when a program needs it.
 
-Images and volumes lie channels last in memory while their logical axes stay (N, C, H, W) and
-(N, C, D, H, W), as an array's strides say.
+Images and volumes are channels last in memory, while their logical axes remain (N, C, H, W) and (N,
+C, D, H, W), as an array's strides show.
 """
 
 from copy import copy
@@ -45,7 +45,7 @@ class Cuda:
     Parameters
     ----------
     driver : Driver
-    libraries : Libraries, by default none
+    libraries : Libraries, default none
     """
 
     name, decodes = "cuda", (np.dtype(np.uint8),)
@@ -125,7 +125,7 @@ class Cuda:
         return self.session.constant(value)
 
     def hold(self, arrays):
-        pass  # programs work out all in each run
+        pass  # programs compute everything in each run
 
     def copy(self, source, to):
         return self.kernel(chains.copy_array, None, [source], [to])
@@ -156,7 +156,7 @@ def run_all(calls):
 
 
 def __getattr__(name):
-    """Returns BACKEND, made when it is first asked for: to import this touches no device."""
+    """Returns BACKEND, created at the first access: importing this module touches no device."""
     if name != "BACKEND":
         raise AttributeError(name)
     return make_backend()

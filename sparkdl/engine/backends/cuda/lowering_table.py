@@ -1,4 +1,4 @@
-"""Lowerings of operations to kernels, one row for each operation."""
+"""The lowering of each operation to kernels."""
 
 from sparkdl.engine.backends.cuda.cudnn import convolutions as graphs
 from sparkdl.engine.backends.cuda.cudnn.graph_op import CudnnGraphOp, lower_graph
@@ -69,7 +69,7 @@ from sparkdl.errors import UnsupportedError
 
 
 def has_kernel(node):
-    """Returns whether a node is lowered as it is; else it is decomposed."""
+    """Returns whether a node is lowered as it is; otherwise it is decomposed."""
     if isinstance(node.op, BiasActivationOp):
         return products.fuses(node.op)
     return node.op.view or lowering(node.op) is not None
@@ -81,12 +81,12 @@ def lowering(op):
 
 
 def spread_arrays(make):
-    """Returns a lowering that takes the node's arrays one after the other."""
+    """Returns a lowering that takes the node's arrays as separate arguments."""
     return lambda session, op, inputs, outputs: make(session, op, *inputs, *outputs)
 
 
 def prefer_graph(library, fallback):
-    """Makes a lowering by cuDNN's graphs, or by our own kernel if there are none or they refuse."""
+    """Returns a lowering by cuDNN's graphs, or by our own kernel if that is not possible."""
 
     def make(session, op, *arrays):
         if session.libraries.graphs is None:

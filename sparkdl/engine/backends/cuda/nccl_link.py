@@ -1,4 +1,4 @@
-"""Vectors that devices of several processes add up: where they lie, or by way of the device."""
+"""Sums of vectors over devices of several processes, in device memory or through the device."""
 
 import numpy as np
 
@@ -10,14 +10,14 @@ THREADS = 256
 
 
 class NcclLink(Communicator):
-    """A Communicator with vectors. What it is asked for comes back at once, as LinkWork.
+    """A Communicator with vectors. Requests return immediately, as LinkWork.
 
     Parameters
     ----------
     device : Device
     nccl : Nccl
-    vectors : {name: Mirror}
-        What lies on the device.
+    vectors : {name: DeviceMirror}
+        Vectors in device memory.
     """
 
     def __init__(self, device, nccl, vectors):
@@ -25,10 +25,10 @@ class NcclLink(Communicator):
         self.vectors, self.session = vectors, CudaSession(device)
         self._kept, self._stagings, self._last = {}, [], None
 
-    # Vectors of the device
+    # Device vectors
 
     def keep(self, name, weight):
-        """Adds weight * vector to what the next `add_up` of this vector adds to it."""
+        """Adds weight * vector to the term that the next `add_up` adds to this vector."""
         with self.device.lock:
             self.use()
             self.vectors[name].upload()
@@ -39,7 +39,7 @@ class NcclLink(Communicator):
             self._combine(self._kept[name], 1.0, vector, weight, self.device.stream)
 
     def clear(self, name):
-        """Fills a vector with zeros. Returns the mark behind it."""
+        """Fills a vector with zeros; returns a mark after that."""
         mirror = self.vectors[name]
         with self.device.lock:
             self.use()
@@ -50,14 +50,14 @@ class NcclLink(Communicator):
     def add_up(self, name, part, factor, share, mark):
         """Replaces a part of a vector by the sum over all devices of factor * it + share * kept.
 
-        It begins behind a mark of the device's work; that work goes on meanwhile, up to `join_in`.
+        It starts at a mark of the device's work, which continues meanwhile, until `join_in`.
 
         Parameters
         ----------
         part : slice
         factor : float
         share : float or None
-            Of what was kept, which is forgotten with it; None: nothing was.
+            The factor of the kept term, which is cleared with it; None: nothing was kept.
         """
         with self.device.lock:
             self.use()
@@ -73,7 +73,7 @@ class NcclLink(Communicator):
             return LinkWork(self.driver, self._last)
 
     def join_in(self):
-        """Makes the device's stream wait for all sums that have begun."""
+        """Makes the device's stream wait for all sums started so far."""
         if self._last is not None:
             with self.device.lock:
                 self.use()
@@ -87,7 +87,7 @@ class NcclLink(Communicator):
         grid, values = self.session.grid(y.size, THREADS), Arguments(values)
         self.driver.launch(kernel.function, three(grid), three(THREADS), values, 0, stream)
 
-    # Flat arrays of the host
+    # Flat host arrays
 
     def all_reduce(self, x):
         """Replaces x by its sum over all ranks."""
@@ -98,15 +98,15 @@ class NcclLink(Communicator):
         return self._through(x, lambda device: self.spread(device, x.size, x.dtype, root))
 
     def reduce_scatter(self, x, edges):
-        """Replaces x[edges[r] : edges[r + 1]] on rank r by its sum; the rest of x is anything."""
+        """Replaces x[edges[r] : edges[r + 1]] on rank r by its sum; the rest of x is undefined."""
         return self._through(x, lambda device: self.sum_pieces(device, x.dtype, edges))
 
     def all_gather(self, x, edges):
-        """Fills x, of which rank r has x[edges[r] : edges[r + 1]]."""
+        """Fills x, where rank r provides x[edges[r] : edges[r + 1]]."""
         return self._through(x, lambda device: self.spread_pieces(device, x.dtype, edges))
 
     def _through(self, x, put):
-        """Takes x to the device, through what `put(address)` puts on the stream, and back."""
+        """Copies x to the device, queues `put(address)` on the stream, and copies x back."""
         staging = self._staging(x.nbytes)
         staging.host[: x.nbytes] = x.view(np.uint8)
         host, device = staging.host[: x.nbytes], staging.device_memory[: x.nbytes]
@@ -118,7 +118,7 @@ class NcclLink(Communicator):
             return LinkWork(self.driver, self.device.mark(self.stream), staging, x)
 
     def _staging(self, size):
-        """Returns unused memory on both sides: an earlier call's, if that is large enough."""
+        """Returns unused memory on both sides: that of an earlier call if large enough."""
         for staging in self._stagings:
             if staging.free and staging.host.nbytes >= size:
                 staging.free = False
@@ -131,14 +131,14 @@ class NcclLink(Communicator):
 
 
 class Staging:
-    """Pinned memory of the host and as much of the device."""
+    """Pinned host memory and as much device memory."""
 
     def __init__(self, host, device_memory):
         self.host, self.device_memory, self.free = host, device_memory, False
 
 
 class LinkWork:
-    """A sum put on the stream; once it `is_reached`, `take` fills an array of the host."""
+    """A sum queued on the stream; once it `is_reached`, `take` fills a host array."""
 
     def __init__(self, driver, mark, staging=None, x=None):
         self.driver, self.mark, self.staging, self.x = driver, mark, staging, x

@@ -1,4 +1,4 @@
-"""cuDNN's graphs on one device: a plan for each request, made once and kept on disk."""
+"""cuDNN's graphs on one device: a plan per request, made once and cached on disk."""
 
 import re
 from dataclasses import replace
@@ -11,11 +11,11 @@ from sparkdl.engine.backends.cuda.cudnn.tuning import tune
 from sparkdl.engine.native import cache
 from sparkdl.errors import UnsupportedError
 
-VERSIONS = (1, 20), (1, 29)  # of the frontend: from, and below; later ones need 190 MB more
+VERSIONS = (1, 20), (1, 29)  # of the frontend, [from, below); later ones need 190 MB more
 REASON = re.compile(r"CUDNN_STATUS_\w+; Reason: [^\n]+")
 INEXACT = "TENSOR_CORE", "DOWN_CONVERT_INPUTS"  # notes of engines that round float32 to TF32
-REVISION = 2  # of how graphs are drawn and engines chosen: plans of others on disk are not taken
-RANDOM = ("NONDETERMINISTIC",)  # of those that add up in another order each time
+REVISION = 2  # of graphs and engine choice: cached plans of other revisions are ignored
+RANDOM = ("NONDETERMINISTIC",)  # notes of engines whose order of summation varies
 
 
 def load_adapter(driver):
@@ -24,7 +24,7 @@ def load_adapter(driver):
     Raises
     ------
     UnsupportedError
-        Without the frontend or cuDNN itself, saying what to install.
+        If the frontend or cuDNN itself is missing; says what to install.
     """
     try:
         import cudnn
@@ -42,14 +42,14 @@ def load_adapter(driver):
 
 
 class Cudnn:
-    """Graphs of cuDNN's on one device, or planned for one that is not there.
+    """cuDNN's graphs on one device, or planned for one that is not present.
 
     Parameters
     ----------
     library : module cudnn
     driver : Driver
     properties : str, optional
-        A device as cuDNN writes it down, in JSON: plans are made for it, and nothing can run.
+        cuDNN's description of a device, in JSON: plans are made for it, but cannot run.
     """
 
     def __init__(self, library, driver, properties=None):
@@ -63,18 +63,18 @@ class Cudnn:
 
     @cached_property
     def clock(self):
-        """The stream of plans that are timed; kept, as the handle goes on to point to it."""
+        """The stream for timing plans; kept, since the handle continues to refer to it."""
         return self.driver.stream()
 
     def plan(self, request, tf32=False):
         """Returns the CudnnPlan of a Request.
 
-        With `tf32` the factors of float32 products may be rounded.
+        With `tf32`, factors of float32 products may be rounded.
 
         Raises
         ------
         UnsupportedError
-            Where cuDNN has no plan for it, with its first reason.
+            If cuDNN has no plan for it, with its first reason.
         """
         with self.lock:
             if (request, tf32) not in self.plans:
@@ -85,7 +85,7 @@ class Cudnn:
         return plan
 
     def _make_plan(self, request, tf32):
-        """Returns a plan, from disk or made, or the reason why there is none."""
+        """Returns a plan, from disk or new, or the reason why there is none."""
         key = self._key(request, tf32)
         cached = None if self.properties else self._load_plan(key, request)
         if cached is not None:
@@ -100,7 +100,7 @@ class Cudnn:
         return CudnnPlan(drawing, self)
 
     def _keep(self, key, graph):
-        """Writes a plan to disk, for the next process; not every engine's can be written down."""
+        """Writes a plan to disk for later processes; plans of some engines cannot be serialized."""
         try:
             content = bytes(graph.serialize())
         except self.refusals:
@@ -108,7 +108,7 @@ class Cudnn:
         cache.write(key, content)
 
     def _load_plan(self, key, request):
-        """Returns the plan that is kept on disk, or None: also where cuDNN no longer takes it."""
+        """Returns the plan cached on disk; None if there is none or cuDNN no longer accepts it."""
         cached = cache.read(key)
         if cached is None:
             return None
@@ -120,13 +120,13 @@ class Cudnn:
         return CudnnPlan(drawing, self)
 
     def follow(self, stream):
-        """Lets what runs next go to a stream; to tell cuDNN costs some microseconds."""
+        """Directs what runs next to a stream; telling cuDNN takes some microseconds."""
         if stream != self.stream:
             self.library.set_stream(handle=self.handle, stream=stream)
             self.stream = stream
 
     def _key(self, request, tf32):
-        kind = replace(self.driver.properties, id="")  # a plan is for all devices of a kind
+        kind = replace(self.driver.properties, id="")  # a plan is valid for all devices of a kind
         versions = self.library.__version__, self.library.backend_version(), tf32, REVISION
         return cache.key_of("cudnn", str(kind), *map(str, versions), repr(request))
 
@@ -157,7 +157,7 @@ class Cudnn:
 
 
 def reason(error):
-    """Returns the first reason of what cuDNN says, in a line."""
+    """Returns the first reason in a message of cuDNN's, in a line."""
     text = str(error)
     match = REASON.search(text)
     return " ".join((match[0] if match else text).split())[:200]

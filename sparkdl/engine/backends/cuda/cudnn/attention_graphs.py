@@ -1,4 +1,4 @@
-"""Attention of all heads as one graph of cuDNN's, which keeps no map of who looks at whom."""
+"""Attention of all heads as one graph of cuDNN's, which stores no attention maps."""
 
 from dataclasses import dataclass
 from math import prod
@@ -12,9 +12,9 @@ from sparkdl.engine.graph import Spec
 
 @dataclass(frozen=True, kw_only=True)
 class Heads(Request):
-    """Base of both directions: arrays (N, H, T, d), which lie in memory as (N, T, H d).
+    """Base of both directions: arrays (N, H, T, d), in memory as (N, T, H d).
 
-    `sums` (N, H, T, 1), float32, are logarithms of the sums of softmax's rows.
+    `sums` (N, H, T, 1), float32, are the logarithms of the sums of softmax's rows.
     """
 
     slow: ClassVar = True
@@ -47,7 +47,7 @@ class Heads(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionRequest(Heads):
-    """o = softmax(scale q k^T) v, where `causal` of the steps up to each one's own."""
+    """o = softmax(scale q k^T) v; if `causal`, each step attends to the steps up to its own."""
 
     label: ClassVar = "attention"
     read: ClassVar = ("q", "k", "v")

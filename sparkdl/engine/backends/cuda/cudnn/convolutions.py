@@ -1,4 +1,4 @@
-"""Convolutions over two or three axes of space and their gradients, as graphs of cuDNN's."""
+"""Convolutions over two or three spatial axes and their gradients, as graphs of cuDNN's."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -24,7 +24,7 @@ class ConvolutionRequest(Request):
     y: Spec
 
     def windows(self):
-        """Returns the options of the windows, under cuDNN's names."""
+        """Returns the options of the windows, with cuDNN's names."""
         before, after = zip(*self.op.padding, strict=True)
         return {
             "pre_padding": list(before),
@@ -65,7 +65,7 @@ class InputGradRequest(ConvolutionRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class WeightGradRequest(ConvolutionRequest):
-    """w from x and y; in the type of both, for release 9.19 has no other."""
+    """w from x and y, in the type of both: release 9.19 supports no other."""
 
     label: ClassVar = "gradient for the weights"
     read: ClassVar = ("x", "y")
@@ -94,7 +94,7 @@ def backward_weights(session, op, gy, x, gw):
 
 
 def bias_activation(session, op, x, w, bias, y):
-    """A BiasActivationOp; cuDNN has bias and ReLU behind a convolution, a chain does the others."""
+    """Lowers a BiasActivationOp; cuDNN fuses a convolution's bias and ReLU, a chain the rest."""
     bias = bias.reshape(1, -1, *(1,) * (x.ndim - 2))
     if isinstance(op.product, ConvGradInputOp):
         first = convolution_calls(session, InputGradRequest, op.product, x=y, w=w, y=x)
@@ -116,7 +116,7 @@ def kernel_name(request):
 
 
 def convolution_calls(session, request, op, **given):
-    """The calls of one of the three."""
+    """Returns the calls of one of the three requests."""
     arrays = {n: a for n, a in given.items() if not isinstance(a, bool)}
     options = {n: a for n, a in given.items() if isinstance(a, bool)}
     kinds = {arrays[name].dtype.name for name in ("x", "w", "y")}
@@ -134,12 +134,12 @@ def convolution_calls(session, request, op, **given):
 
 
 def is_lopsided(op):
-    """Returns whether there is more padding on one side than on the other."""
+    """Returns whether the padding differs between the two sides of an axis."""
     return any(before != after for before, after in op.padding)
 
 
 def elementwise_calls(session, steps, y, *others):
-    """Calls of elementwise operations one after the other, in place: the first takes `others`."""
+    """Returns calls of consecutive elementwise operations, in place; the first takes `others`."""
     steps, width = [s for s in steps if s is not None], 1 + len(others)
     rest = [(step, (width + i,)) for i, step in enumerate(steps[1:])]
     chain = ChainOp(((steps[0], tuple(range(width))), *rest), (len(steps) - 1,))

@@ -1,4 +1,4 @@
-"""A graph of cuDNN's while it is drawn: arrays by name, as they lie in memory."""
+"""A graph of cuDNN's under construction: arrays by name, with their memory layouts."""
 
 from dataclasses import dataclass, fields
 from math import prod
@@ -12,15 +12,15 @@ TYPES = {"bfloat16": "BFLOAT16", "float16": "HALF", "float32": "FLOAT"}
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A request for a graph of cuDNN's; its text is the key of its plan on disk.
+    """A request for a graph of cuDNN's; its repr is part of the key of its plan on disk.
 
-    The fields of a subclass that are Specs are the arrays, None where one is left out; `read` are
-    the names of those that the graph reads, it writes the others. `draw` draws the graph; `numbers`
-    are the floats that the graph is given when it runs, `doubles` arrays that it reads twice.
+    The fields of a subclass that are Specs are the arrays, None for those left out; the graph reads
+    the arrays named in `read` and writes the others. `draw` constructs the graph; `numbers` are
+    floats passed to the graph when it runs, `doubles` arrays that it reads twice.
     """
 
     read: ClassVar[tuple[str, ...]]
-    slow: ClassVar = False  # whether each engine is compiled when it is built: half a second
+    slow: ClassVar = False  # whether building compiles each engine, which takes half a second
 
     @property
     def arrays(self):
@@ -35,12 +35,12 @@ class Request:
     def doubles(self):
         """Returns {another name of an array that is read twice: its name}.
 
-        A graph that reads one tensor in two places is refused when it runs (cuDNN 9.19).
+        cuDNN 9.19 refuses, at run time, graphs that read one tensor in two places.
         """
         return {}
 
     def to_graph_shape(self, name, array):
-        """Returns an array of a program's in the shape that the graph has for it."""
+        """Returns an array of a program in the shape that the graph has for it."""
         shape = self.arrays[name].shape
         return array if array.shape == shape else array.reshape(shape)
 
@@ -50,7 +50,7 @@ class Request:
 
     @property
     def kind(self):
-        """The type of the arrays that are large."""
+        """The type of the large arrays."""
         return next(iter(self.arrays.values())).dtype
 
     def draw(self, drawing):
@@ -89,7 +89,7 @@ class Drawing:
         )
 
     def number(self, name):
-        """Returns a float of the host that the graph reads when it is put on a stream."""
+        """Returns a host float that the graph reads when it is queued on a stream."""
         ones = [1] * len(next(iter(self.request.arrays.values())).shape)
         return self.graph.tensor(
             name=name,
@@ -101,19 +101,19 @@ class Drawing:
         )
 
     def write(self, name, tensor):
-        """Lets a result of the graph be an array."""
+        """Makes a result of the graph one of the arrays."""
         spec = self.request.arrays[name]
         tensor.set_output(True).set_uid(self.uids[name]).set_data_type(self.type(spec.dtype))
         tensor.set_dim(list(spec.shape)).set_stride(self.request.strides(name))
 
 
 def strides(shape):
-    """Returns steps, in numbers, of an array whose channels, axis 1, lie last in memory."""
+    """Returns the strides, in numbers, of an array whose channels, axis 1, are last in memory."""
     _, c, *space = shape
     return [c * prod(space), 1, *(c * prod(space[i + 1 :]) for i in range(len(space)))]
 
 
 def has_steps(array, steps):
-    """Returns whether an array has these steps; along an axis of length 1 they do not matter."""
+    """Returns whether an array has these strides; those of axes of length 1 do not matter."""
     of_axes = zip(array.shape, array.strides, steps, strict=True)
     return all(n == 1 or have == want * array.itemsize for n, have, want in of_axes)

@@ -1,4 +1,4 @@
-"""An operation of a program that is a graph of cuDNN's from the start: a rewrite asked for it."""
+"""An operation that is a graph of cuDNN's from the start, inserted by a rewrite."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ class CudnnGraphOp(Op):
     Parameters
     ----------
     request : Request
-    names : of its arrays, those that are read first
-    results : Specs of the others, in the program's shapes
+    names : names of its arrays, those that are read first
+    results : Specs of the arrays that are written, in the program's shapes
     work : int
         See Op.flops.
     """
@@ -38,7 +38,7 @@ class CudnnGraphOp(Op):
 
 
 def lower_graph(session, op, inputs, outputs):
-    """The lowering of a CudnnGraphOp."""
+    """Lowers a CudnnGraphOp."""
     arrays = dict(zip(op.names, (*inputs, *outputs), strict=True))
     views = {n: op.request.to_graph_shape(n, array) for n, array in arrays.items()}
     return launch(session, op.request, **views), f"cuDNN {op.request.label}"

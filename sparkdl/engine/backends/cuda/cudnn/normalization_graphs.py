@@ -1,7 +1,7 @@
-"""Normalization as graphs of cuDNN's, with what lies next to it in a network: a sum, a ReLU.
+"""Normalization as graphs of cuDNN's, fused with adjacent operations: a sum, a ReLU.
 
-In place of the variance they keep the inverse of the deviation, 1 / sqrt(variance + epsilon).
-Statistics, gamma, beta and their gradients are float32.
+Instead of the variance they keep the inverse deviation, 1 / sqrt(variance + epsilon). Statistics,
+gamma, beta and their gradients are float32.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sparkdl.engine.graph import Spec
 
 @dataclass(frozen=True, kw_only=True)
 class NormalizationRequest(Request):
-    """y from x, with statistics of the batch, or of each row where there are no last ones."""
+    """y from x, with statistics of the batch, or of each row if there is no `last_mean`."""
 
     label: ClassVar = "normalization"
     read: ClassVar = ("x", "gamma", "beta", "other")
@@ -36,7 +36,7 @@ class NormalizationRequest(Request):
 
     @property
     def doubles(self):
-        """Returns the running statistics that cuDNN wants; nobody reads what becomes of them."""
+        """Returns the running statistics that cuDNN requires; their updates are not used."""
         return {"running_mean": "gamma", "running_variance": "beta"} if self.last_mean else {}
 
     def draw(self, drawing):
@@ -63,8 +63,8 @@ class NormalizationRequest(Request):
 class NormalizationGradRequest(Request):
     """gx, ggamma and gbeta.
 
-    The gradient of a ReLU before it is no part of the graph: engines of 9.19 that compare and
-    normalize in one kernel read memory that is not theirs.
+    The gradient of a ReLU is not part of the graph: engines of cuDNN 9.19 that compare and
+    normalize in one kernel read out of bounds.
     """
 
     label: ClassVar = "gradient of a normalization"

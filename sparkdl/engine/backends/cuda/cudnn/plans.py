@@ -1,4 +1,4 @@
-"""Graphs of cuDNN's that can run, and how a program comes to run one."""
+"""Executable graphs of cuDNN's, and the calls with which programs run them."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from sparkdl.engine.graph import Spec
 from sparkdl.engine.operands import check_all
 from sparkdl.errors import UnsupportedError
 
-WORKSPACE = 256 << 20  # bytes that a plan may ask for
-ALIGNMENT = 16  # bytes: an array that a graph is given begins at a multiple
+WORKSPACE = 256 << 20  # bytes allowed per plan
+ALIGNMENT = 16  # bytes; alignment of the arrays passed to a graph
 
 
 class CudnnPlan:
-    """A graph that can run: it neither allocates nor waits.
+    """An executable graph; running it neither allocates nor waits.
 
     Parameters
     ----------
-    workspace : bytes that it needs while it runs
+    workspace : bytes needed while it runs
     """
 
     def __init__(self, drawing, adapter):
@@ -26,34 +26,34 @@ class CudnnPlan:
         self.doubles = drawing.request.doubles
 
     def pack(self, places):
-        """Returns the arguments of a run: {uid: address} for {name of an array: address}."""
+        """Returns the arguments of a run, {uid: address}, from {name of an array: address}."""
         pointers = {name: number.ctypes.data for name, number in self.numbers.items()}
         pointers |= {double: places[name] for double, name in self.doubles.items()}
         return {self.uids[name]: int(at) for name, at in (places | pointers).items()}
 
     def run(self, pack, workspace, stream):
-        """Puts the graph on a stream, both given by addresses."""
-        with self.adapter.lock:  # another thread may be timing plans, on a stream of its own
+        """Queues the graph on a stream; the pack, the workspace and the stream are addresses."""
+        with self.adapter.lock:  # another thread may be timing plans on another stream
             self.adapter.follow(stream)
             self.graph.execute(pack, workspace, handle=self.adapter.handle)
 
 
 def launch(session, request, **arrays):
-    """Calls that put a request's graph on the stream of kernels.
+    """Returns calls that queue a request's graph on the kernel stream.
 
-    An array that does not begin where graphs want it, as one within a vector of parameters, is
-    copied to where one does before, or from there behind.
+    An array that is not aligned as graphs require, such as one within a parameter vector, is copied
+    to an aligned place before, or from there afterwards.
 
     Parameters
     ----------
-    arrays : DeviceArrays by the names of the request
+    arrays : DeviceArrays by their names in the request
 
     Raises
     ------
     UnsupportedError
-        Where cuDNN refuses, or an array does not lie as graphs are drawn.
+        If cuDNN refuses, or an array has other strides than the graph.
     OperandError
-        Where an array is missing, or not what the graph is drawn for.
+        If an array is missing, or has another shape or type than in the request.
     """
     check_all(f"cuDNN's {request.label}", request.arrays, arrays)
     for name, array in arrays.items():
@@ -75,5 +75,5 @@ def launch(session, request, **arrays):
 
 
 def specs(**arrays):
-    """Returns the Specs of arrays for a request, None where there is no array."""
+    """Returns the Specs of arrays for a request, None for those that are None."""
     return {n: a if a is None else Spec(a.shape, a.dtype.name) for n, a in arrays.items()}

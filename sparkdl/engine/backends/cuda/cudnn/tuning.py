@@ -6,15 +6,15 @@ from itertools import accumulate
 from sparkdl.engine.backends.cuda.cudnn.plans import WORKSPACE, CudnnPlan
 from sparkdl.errors import DeviceError
 
-TRIED, TRIED_SLOW = 10, 2  # engines that are timed against each other
+TRIED, TRIED_SLOW = 10, 2  # engines to time
 REPEATS = 3
 ALIGNMENT = 256
 
 
 def tune(adapter, drawing):
-    """Lets the graph run by the fastest of its first engines on this device.
+    """Selects the fastest of the graph's first engines on this device.
 
-    Where no time or no memory is to be had, the heuristic's choice stays.
+    If timing or memory is not available, the heuristic's choice remains.
     """
     graph = drawing.graph
     clocked = trial(adapter, drawing, graph.get_workspace_size())
@@ -27,7 +27,7 @@ def tune(adapter, drawing):
             graph.build_plan_at_index(index)
             seconds[index] = min(run() for _ in range(REPEATS))
         except (*adapter.refusals, ValueError, ImportError):
-            continue  # it was deselected, takes no such graph, or is Python's and lacks a package
+            continue  # deselected, refused, or in Python and lacking a package
         if len(seconds) == tries:
             break
     if seconds:
@@ -37,7 +37,7 @@ def tune(adapter, drawing):
 
 
 def trial(adapter, drawing, workspace):
-    """Returns a function that tells the seconds of a graph on arrays of no matter what, or None."""
+    """Returns a function that times the graph in seconds on uninitialized arrays, or None."""
     specs, driver = drawing.request.arrays, adapter.driver
     sizes = {n: -(-spec.nbytes // ALIGNMENT) * ALIGNMENT for n, spec in specs.items()}
     try:

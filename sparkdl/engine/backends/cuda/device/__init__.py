@@ -1,1 +1,1 @@
-"""The GPU of a task: its driver, its compiler, its memory, and the shared libraries it loads."""
+"""The GPU of a task: its driver, compiler, memory and shared libraries."""

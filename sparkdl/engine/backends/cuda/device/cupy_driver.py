@@ -1,4 +1,4 @@
-"""The driver's verbs by CuPy, on one device. Nothing here runs before a device is asked for."""
+"""The driver by CuPy, on one device. Importing this touches no device."""
 
 import os
 from ctypes import addressof
@@ -12,11 +12,11 @@ from sparkdl.engine.backends.cuda.device.driver import Properties
 from sparkdl.engine.backends.cuda.device.uuids import id_of
 from sparkdl.errors import DeviceError, UnsupportedError, needs_package
 
-PLENTY = 48 << 10  # bytes of shared memory that a kernel may have without asking
+PLENTY = 48 << 10  # bytes of shared memory that a kernel may have by default
 
-UNDER_WAY = 600  # status of CUDA's runtime: what was asked for is not ready
+UNDER_WAY = 600  # status of CUDA's runtime: not ready
 
-REASONS = {  # by the status of CUDA's runtime
+REASONS = {  # by status of CUDA's runtime
     35: "there is no NVIDIA driver, or one too old for CuPy's CUDA",
     100: "there is a driver, but no device",
 }
@@ -28,12 +28,12 @@ class CupyDriver:
     Parameters
     ----------
     number : int
-        Of the device, among those that CUDA_VISIBLE_DEVICES lets this process see.
+        Index of the device among those that CUDA_VISIBLE_DEVICES shows this process.
 
     Raises
     ------
     UnsupportedError
-        Without CuPy, NVRTC, a driver or the device, saying which.
+        If CuPy, NVRTC, the driver or the device is missing; says which.
     """
 
     def __init__(self, number=0):
@@ -74,10 +74,7 @@ class CupyDriver:
         return DeviceArray.at(memory.ptr, size, memory)
 
     def allocate_pinned(self, size):
-        """Takes memory of the system.
-
-        CuPy's pool rounds up to a power of two and keeps it.
-        """
+        """Allocates from the system: CuPy's pool rounds up to a power of two and keeps it."""
         self.use()
         try:
             memory = self.cuda.PinnedMemory(max(size, 1), self.runtime.hostAllocPortable)
@@ -109,7 +106,7 @@ class CupyDriver:
     def is_reached(self, event):
         """Returns whether the event is reached.
 
-        It asks for the status: `event.done` is False, for ever, where the device has failed.
+        Queries the status, as `event.done` remains False if the device has failed.
         """
         status = self.runtime.eventQuery(event.ptr)
         if status not in (0, UNDER_WAY):
@@ -126,7 +123,7 @@ class CupyDriver:
         self.copy(target.address, source.address, target.nbytes, stream)
 
     def copy(self, target, source, size, stream):
-        """Copies; unified addresses tell which side is the host's."""
+        """Copies; unified addressing tells host from device memory."""
         self.runtime.memcpyAsync(target, source, size, self.runtime.memcpyDefault, stream.ptr)
 
     def fill(self, target, byte, stream):
@@ -165,7 +162,7 @@ class CupyDriver:
         return self.cuda.get_elapsed_time(begin, end) / 1e3
 
     def begin(self, stream):
-        """Begins a capture, relaxed, so that garbage collection may give back memory meanwhile."""
+        """Begins a capture in relaxed mode, so that garbage collection may free memory in it."""
         stream.begin_capture(self.runtime.streamCaptureModeRelaxed)
 
     def end(self, stream):
@@ -176,20 +173,20 @@ class CupyDriver:
 
 
 def ids():
-    """Returns "GPU-..." of each device that this process sees, in its order.
+    """Returns the "GPU-..." id of each device that this process sees, in order.
 
-    See `count_devices`.
+    See `count_devices` for errors.
     """
     return [id_of(number) for number in range(count_devices())]
 
 
 def count_devices():
-    """Returns how many devices this process sees.
+    """Returns the number of devices that this process sees.
 
     Raises
     ------
     UnsupportedError
-        Without CuPy, a driver or a device, saying which.
+        If CuPy, a driver or a device is missing; says which.
     """
     runtime = load_cupy().runtime
     try:
@@ -206,7 +203,7 @@ def load_cupy():
     Raises
     ------
     UnsupportedError
-        Where it cannot be loaded.
+        If it cannot be loaded.
     """
     with needs_package("the backend cuda", "CuPy", "pip install 'sparkdl-hadoop[gpu]'"):
         import cupy.cuda

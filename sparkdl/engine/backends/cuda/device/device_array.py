@@ -1,7 +1,7 @@
-"""An array of the device as the planner and the kernels' makers need it: where it lies, no numbers.
+"""Device arrays for the planner and the lowerings: shapes, strides and addresses, no values.
 
-Its arithmetic of shapes and addresses is numpy's own, done on an array of numpy's at the device's
-address that nobody ever reads and that nobody else gets to see.
+numpy computes shapes and addresses, on a numpy array at the device's address that is never read and
+never leaves this module.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ ALLOWED = {
 
 
 class Owner:
-    """The array interface of an address, for numpy; it keeps the memory's owner alive."""
+    """The array interface of an address, for numpy; keeps the memory's owner alive."""
 
     def __init__(self, address, size, keep):
         data = (address, False)
@@ -29,7 +29,7 @@ class Owner:
 
 
 class DeviceArray:
-    """Memory of a device under a shape, strides and a type; numbers must be fetched."""
+    """Device memory with a shape, strides and a type; values must be fetched."""
 
     __slots__ = ("_shown",)
     __array_ufunc__ = None
@@ -39,7 +39,7 @@ class DeviceArray:
 
     @classmethod
     def at(cls, address, size, keep=None):
-        """Returns `size` bytes at an address, which are there as long as `keep` is."""
+        """Returns `size` bytes at an address, valid as long as `keep` exists."""
         return cls(np.asarray(Owner(address, size, keep)))
 
     address = property(lambda self: self._shown.ctypes.data)
@@ -64,7 +64,7 @@ class DeviceArray:
         return DeviceArray(self._shown[(*index, *whole)])
 
     def reshape(self, *shape):
-        """Returns the same memory under another shape; ValueError where that would take a copy."""
+        """Returns the same memory in another shape; ValueError if that requires a copy."""
         shape = shape[0] if len(shape) == 1 else shape
         return DeviceArray(self._shown.reshape(shape, copy=False))
 
@@ -75,18 +75,18 @@ class DeviceArray:
         return DeviceArray(self._shown.transpose(*axes))
 
     def flat_bytes(self):
-        """Returns all its memory as a row of bytes, in the order in which it lies."""
+        """Returns all its memory as a flat byte array, in memory order."""
         order = sorted(range(self.ndim), key=lambda a: -self.strides[a])
         return DeviceArray(self._shown.transpose(order).reshape(-1, copy=False).view(np.uint8))
 
     def like(self, memory, dtype=None):
-        """Returns a row of bytes of either side with this shape, order and type, or another."""
+        """Returns flat host or device bytes with this shape and order, and this or another type."""
         order = sorted(range(self.ndim), key=lambda a: -self.strides[a])
         view = memory.view(dtype or self.dtype).reshape([self.shape[a] for a in order])
         return view.transpose(np.argsort(order)) if order else view.reshape(())
 
     def elsewhere(self, allocate):
-        """Returns fresh memory under the same shape, type and strides."""
+        """Returns new memory with the same shape, type and strides."""
         low, high = np.lib.array_utils.byte_bounds(self._shown)
         memory = allocate(high - low)._shown
         return DeviceArray(np.ndarray(self.shape, self.dtype, memory, strides=self.strides))

@@ -1,7 +1,7 @@
-"""The few calls that the backend makes to a GPU, so that a test double can stand in for one.
+"""The calls that the backend makes to a GPU, as an interface that a test double can replace.
 
-Memory is named by DeviceArrays. Copies, fills and launches are put on a stream and come back at
-once; only `synchronize` waits. What a call put on a stream reads or writes must live until it ran.
+Memory is passed as DeviceArrays. Copies, fills and launches are queued on a stream and return at
+once; only `synchronize` waits. Whatever a queued call reads or writes must live until it has run.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ class Properties:
     Parameters
     ----------
     name : str
-    capability : (major, minor) as in sm_90
-    processors : multiprocessors
+    capability : (major, minor), (9, 0) for sm_90
+    processors : number of multiprocessors
     memory : bytes
-    shared : bytes of shared memory that a block may ask for
-    id : as "GPU-5fd4...", the same for all processes that see it
+    shared : bytes of shared memory that a block may request
+    id : "GPU-5fd4...", the same in all processes that see it
     """
 
     name: str
@@ -31,79 +31,79 @@ class Properties:
 
 
 class Driver(Protocol):
-    """One device. Streams, events, modules, functions and graphs are opaque to whoever asks."""
+    """One device. Streams, events, modules, functions and graphs are opaque to callers."""
 
     properties: Properties
-    number: int  # of the device, among those that this process sees
+    number: int  # index of the device among those that this process sees
 
     def use(self):
-        """Makes the device the calling thread's."""
+        """Makes the device current for the calling thread."""
 
     def free(self) -> int:
-        """Returns bytes of the device that nobody has."""
+        """Returns the free bytes of the device."""
 
     def allocate(self, size: int):
-        """Takes `size` bytes of the device, a DeviceArray of uint8; dropped, it gives them back.
+        """Allocates `size` bytes of the device, a uint8 DeviceArray that frees them when dropped.
 
         Raises
         ------
-        DeviceError, with what was asked for and what is free.
+        DeviceError, with the requested and the free bytes.
         """
 
     def allocate_pinned(self, size: int):
-        """Takes `size` bytes of the host that copies reach by themselves, a uint8 array."""
+        """Allocates `size` bytes of page-locked host memory, a uint8 array."""
 
     def stream(self) -> Any:
-        """Returns a queue of work of its own."""
+        """Returns a new stream."""
 
     def address(self, stream) -> int:
-        """Returns the address by which libraries know a stream."""
+        """Returns the address by which libraries refer to a stream."""
 
     def event(self) -> Any:
-        """Returns a mark that can be put into a stream."""
+        """Returns a new event, which can be recorded on a stream."""
 
     def record(self, event, stream):
-        """Puts the mark behind what is on the stream now."""
+        """Records the event after the work now on the stream."""
 
     def wait(self, stream, event):
-        """Makes what is put on the stream from now on wait for the mark."""
+        """Makes work queued on the stream from now on wait for the event."""
 
     def synchronize(self, event):
-        """Waits on the host until the mark's last place is reached."""
+        """Makes the host wait until the event's last record is reached."""
 
     def is_reached(self, event) -> bool:
-        """Returns whether the mark's last place is reached. Never waits.
+        """Returns whether the event's last record is reached. Never waits.
 
         Raises
         ------
-        DeviceError, where the device has failed: it reaches nothing any more.
+        DeviceError, if the device has failed and cannot reach it any more.
         """
 
     def upload(self, target, source, stream):
-        """Copies a pinned numpy array to a DeviceArray; both contiguous, of as many bytes."""
+        """Copies a pinned numpy array to a DeviceArray; both contiguous, of equal size."""
 
     def download(self, target, source, stream):
-        """Copies a DeviceArray to a pinned numpy array; both contiguous, of as many bytes."""
+        """Copies a DeviceArray to a pinned numpy array; both contiguous, of equal size."""
 
     def move(self, target, source, stream):
-        """Copies within the device; both contiguous, of as many bytes."""
+        """Copies within the device; both contiguous, of equal size."""
 
     def fill(self, target, byte: int, stream):
-        """Writes `byte` to all of a contiguous DeviceArray."""
+        """Fills a contiguous DeviceArray with `byte`."""
 
     def compile(self, text: str) -> Any:
-        """Returns a module from CUDA C.
+        """Returns a module compiled from CUDA C.
 
         Raises
         ------
-        UnsupportedError, with what the compiler says.
+        UnsupportedError, with the compiler's message.
         """
 
     def function(self, module, name: str) -> Any:
         """Returns a kernel of a module: an extern "C" __global__ function."""
 
     def launch(self, function, grid, block, arguments, shared: int, stream):
-        """Puts a kernel on a stream.
+        """Queues a kernel on a stream.
 
         Parameters
         ----------
@@ -113,21 +113,21 @@ class Driver(Protocol):
         """
 
     def enqueue(self, work, stream):
-        """Lets a library put work on a stream.
+        """Lets a library queue work on a stream.
 
         Parameters
         ----------
-        work : function of the stream's address; it waits for nothing and allocates nothing
+        work : function of the stream's address that neither waits nor allocates
         """
 
     def seconds(self, work, stream) -> float:
         """Returns the seconds that a library's work takes on a stream; 0 if it cannot be timed."""
 
     def begin(self, stream):
-        """Begins a graph of what is put on the stream from now on, which does not run."""
+        """Starts to capture what is queued on the stream as a graph, without running it."""
 
     def end(self, stream) -> Any:
-        """Returns the graph of what was put on the stream since `begin`."""
+        """Returns the graph captured since `begin`."""
 
     def replay(self, graph, stream):
-        """Puts all of a graph on a stream, as one launch."""
+        """Queues a graph on a stream, as one launch."""

@@ -1,14 +1,14 @@
-"""GPU of this task, from the addresses that its cluster deals out and the devices it sees.
+"""The GPU of this task, from the addresses its cluster assigns and the devices it sees.
 
-A cluster gives a task addresses of GPUs: numbers, or ids such as "GPU-5fd4..." and "MIG-9c1a...".
-The process may see fewer GPUs than the machine has (CUDA_VISIBLE_DEVICES), and numbers those it
-sees anew from 0. Clusters give numbers of two kinds: among the machine's GPUs, or among those that
-are seen. Where CUDA_VISIBLE_DEVICES is not set, the two are the same.
+A cluster assigns addresses of GPUs to a task: numbers, or ids such as "GPU-5fd4..." and
+"MIG-9c1a...". The process may see fewer GPUs than the machine has (CUDA_VISIBLE_DEVICES) and
+numbers those from 0. Clusters' numbers count either the machine's GPUs or the visible ones; if
+CUDA_VISIBLE_DEVICES is not set, both are the same.
 
 References
 ----------
-pyspark's TorchDistributor takes addresses as numbers among those that are seen; spark-rapids-ml
-takes the only one that is seen.
+pyspark's TorchDistributor takes addresses as numbers of visible GPUs; spark-rapids-ml uses the
+only visible one.
 """
 
 import logging
@@ -20,14 +20,14 @@ from sparkdl.engine.backends.device_grant import GRANT
 from sparkdl.errors import DeviceError
 
 log = logging.getLogger(__name__)
-DRIVERS = ("/dev/nvidiactl", "/dev/dxg")  # what NVIDIA's driver makes on Linux, and under Windows
+DRIVERS = ("/dev/nvidiactl", "/dev/dxg")  # created by NVIDIA's driver on Linux and Windows
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def choose_gpu(ids):
     """Returns the number of the GPU that this process computes on.
 
-    `task_devices` raises the errors.
+    See `task_devices` for errors.
     """
     gpus = task_devices(list(GRANT.addresses), os.environ.get(VISIBLE), ids)
     if not GRANT.addresses:
@@ -42,12 +42,12 @@ def choose_gpu(ids):
 
 
 def installed():
-    """Returns whether the package that reaches a GPU is here; loads it not."""
+    """Returns whether CuPy is installed, without loading it."""
     return find_spec("cupy") is not None
 
 
 def absent():
-    """Returns why there is no GPU here, without asking CUDA; None where there may be one."""
+    """Returns why there is no GPU, without calling CUDA; None if there may be one."""
     if not installed():
         return "CuPy is not installed: pip install 'sparkdl-hadoop[gpu]'"
     if not any(Path(path).exists() for path in DRIVERS):
@@ -58,24 +58,24 @@ def absent():
 
 
 def task_devices(addresses, visible, ids):
-    """Returns the numbers, as this process counts its GPUs, of those that the task owns.
+    """Returns the GPUs that the task owns, by their numbers in this process.
 
     Parameters
     ----------
     addresses : list of str
-        From TaskContext.resources()["gpu"].addresses; none where the cluster deals out no GPUs.
+        From TaskContext.resources()["gpu"].addresses; empty if the cluster assigns no GPUs.
     visible : str or None
         CUDA_VISIBLE_DEVICES.
     ids : list of str
-        Of the GPUs that this process sees, in its order, as "GPU-..." or "MIG-...".
+        Ids of the GPUs that this process sees, in its order: "GPU-..." or "MIG-...".
 
     Returns
     -------
-    list of int, of all GPUs that are seen where there are no addresses
+    list of int; all visible GPUs if there are no addresses
 
     Raises
     ------
-    DeviceError, with what the cluster said and what is seen.
+    DeviceError, with the cluster's addresses and the visible GPUs.
     """
     if not ids:
         raise DeviceError(
@@ -98,7 +98,7 @@ def number(address, visible, ids):
     place = int(address)
     if place < len(ids):
         return place
-    if len(ids) == 1 and visible is not None:  # the cluster's number, of the only one that is seen
+    if len(ids) == 1 and visible is not None:  # the cluster's number of the only visible GPU
         return 0
     raise DeviceError(
         f"GPU {address} is not there: this process sees {len(ids)}; {describe_visible(visible)}; "
@@ -107,9 +107,9 @@ def number(address, visible, ids):
 
 
 def by_id(address, visible, ids):
-    """Returns the GPU whose id begins as the address: CUDA takes a unique beginning.
+    """Returns the GPU whose id starts with the address; like CUDA, takes a unique prefix.
 
-    A part of a GPU has an id of its own, which clusters write "MIG-..." and CUDA gives bare.
+    A MIG partition has its own id, which clusters write as "MIG-..." and CUDA gives without prefix.
     """
     matches = [place for place, one in enumerate(ids) if bare(one).startswith(bare(address))]
     if len(matches) != 1:

@@ -1,6 +1,6 @@
-"""NVRTC, the compiler of CUDA C: from a text to machine code for one kind of device.
+"""NVRTC, the compiler of CUDA C: from source to machine code for a kind of device.
 
-It needs no device and no driver. The wheel nvidia-cuda-nvrtc brings it, as a CUDA toolkit does.
+It needs neither device nor driver, and comes with the wheel nvidia-cuda-nvrtc or a CUDA toolkit.
 """
 
 import ctypes
@@ -26,18 +26,18 @@ def machine_code(text, capability):
 
 
 def compile_module(text, capability, *options):
-    """Returns (machine code, what the compiler said) of a module.
+    """Returns (machine code, compiler output) of a module.
 
     Parameters
     ----------
     text : CUDA C
     capability : (major, minor) of the device
-    options : further ones of NVRTC
+    options : more options of NVRTC
 
     Raises
     ------
     UnsupportedError
-        Where NVRTC is not found, or refuses the text.
+        If NVRTC is not found, or refuses the text.
     """
     nvrtc, program = library(), c_void_p()
     check(nvrtc.nvrtcCreateProgram(byref(program), text.encode(), b"kernel.cu", 0, None, None))
@@ -81,8 +81,8 @@ def error_text(status):
 
 @functools.cache
 def library():
-    """Returns NVRTC loaded."""
-    for path in wheels(NAMES):  # of 13.0.88 it looks for the file of built-in functions in vain
+    """Returns the loaded NVRTC."""
+    for path in wheels(NAMES):  # 13.0.88 does not find its file of built-ins by itself
         for other in sorted(path.parent.glob("libnvrtc-builtins.so*")):
             ctypes.CDLL(str(other))
     return load_library("NVRTC", NAMES, "pip install nvidia-cuda-nvrtc, or a CUDA toolkit")

@@ -1,4 +1,4 @@
-"""NVIDIA's shared libraries: from a wheel, else from where the system's loader looks."""
+"""NVIDIA's shared libraries: from a wheel, else from the system loader's path."""
 
 import ctypes
 from importlib.util import find_spec
@@ -8,18 +8,18 @@ from sparkdl.errors import UnsupportedError
 
 
 def load_library(name, names, cure):
-    """Returns the library, loaded by the first of `names` that there is.
+    """Returns the library, loaded from the first of `names` that can be loaded.
 
     Parameters
     ----------
-    name : how it is called in the error
-    names : of files, the best first
+    name : name for the error
+    names : names of files, best first
     cure : what to install, for the error
 
     Raises
     ------
     UnsupportedError
-        Where none can be loaded.
+        If none can be loaded.
     """
     for path in (*wheels(names), *names):
         try:
@@ -30,7 +30,7 @@ def load_library(name, names, cure):
 
 
 def declare_signatures(library, signatures):
-    """Declares the library's functions, {name: (type of the result, types of arguments)}."""
+    """Declares the functions of a library, {name: (result type, argument types)}; returns it."""
     for name, (result, arguments) in signatures.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -38,7 +38,7 @@ def declare_signatures(library, signatures):
 
 
 def wheels(names):
-    """Returns the paths of these files in packages of NVIDIA's."""
+    """Returns the paths of these files in NVIDIA's packages."""
     spec = find_spec("nvidia")
     places = [Path(p) for p in spec.submodule_search_locations] if spec else []
     return [f for p in places for n in names for f in sorted(p.glob(f"*/lib/{n}"))]

@@ -1,4 +1,4 @@
-"""The id of a GPU, the same for all processes that see it."""
+"""The id of a GPU, the same in all processes that see it."""
 
 import ctypes
 from uuid import UUID
@@ -9,15 +9,15 @@ LIBRARY, SIZE = "libcuda.so.1", 16
 
 
 def id_of(number):
-    """Returns the id, such as "GPU-5fd4...", of the GPU that this process counts as `number`.
+    """Returns the id, such as "GPU-5fd4...", of GPU `number` of this process.
 
-    By NVIDIA's driver itself: what CuPy tells of it (getDeviceProperties) ends at the first byte
-    that is 0, or goes on behind the last.
+    It comes from NVIDIA's driver, as CuPy's (getDeviceProperties) is cut at the first zero byte, or
+    runs past the end.
 
     Raises
     ------
     UnsupportedError
-        Without a driver, or the GPU.
+        If the driver or the GPU is missing.
     """
     try:
         driver = ctypes.CDLL(LIBRARY)

@@ -1,1 +1,1 @@
-"""Programs on a device: sessions, feeds, captured launches, and results read later."""
+"""Programs on a device: sessions, feeds, captured graphs, and results read later."""

@@ -4,10 +4,10 @@ from itertools import pairwise
 
 
 class Graphs:
-    """The calls of a program, and the graphs made of them.
+    """The calls of a program, and the graphs captured from them.
 
-    Somebody who wants to know when some calls are done cuts the calls there: a graph for each part,
-    and an event behind it.
+    To report when certain calls are done, the calls are cut there: one graph per part, each
+    followed by an event.
     """
 
     def __init__(self, device, calls):
@@ -15,15 +15,15 @@ class Graphs:
         self.warm, self.graphs, self.events = False, {}, {}
 
     def run(self, cuts=()):
-        """Puts all calls on the stream.
+        """Queues all calls on the stream.
 
         Parameters
         ----------
-        cuts : indices of calls, rising
+        cuts : ascending indices of calls
 
         Returns
         -------
-        An event for each of them, reached once that call and all before it have run.
+        An event per cut, reached once that call and all before it have run.
         """
         bounds = [0, *(i + 1 for i in cuts), len(self.calls)]
         parts = [self.calls[a:b] for a, b in pairwise(bounds)]

@@ -1,8 +1,7 @@
-"""Images travel as they are stored, with what is to be done to them; a kernel does it.
+"""Image feeds: images are copied in stored form with a description; a kernel decodes them.
 
-A value that is fed is taken for such a description if it has `images` (n, ...), `corners`,
-`turned`, `mean` and `factor`, each an array or None, with the meaning that Pixels of sparkdl.data
-gives them.
+A fed value is such a description if it has `images` (n, ...), `corners`, `turned`, `mean` and
+`factor`, each an array or None, with the meaning that Pixels of sparkdl.data gives them.
 """
 
 from dataclasses import dataclass
@@ -23,12 +22,12 @@ LIE = np.dtype([("channel", "i8"), ("row", "i8"), ("column", "i8")])
 
 @dataclass(frozen=True)
 class ImageFeed:
-    """The format in which images of one kind travel.
+    """The transfer format of images of one kind.
 
     Parameters
     ----------
     kind : numpy type of the stored images
-    stored, mean, factor : (C, H, W) of an image; of its mean and factor, 1 where they are repeated
+    stored, mean, factor : (C, H, W) of an image, its mean and its factor; 1 for broadcast axes
     """
 
     kind: np.dtype
@@ -38,7 +37,7 @@ class ImageFeed:
 
     @classmethod
     def of(cls, pixels):
-        """Returns the format of a description, or None for what is none or no kernel is for."""
+        """Returns the format of a description; None for other values and unsupported images."""
         images = getattr(pixels, "images", None)
         if images is None or images.ndim > MOST_AXES or images.dtype.name not in C_TYPES:
             return None
@@ -46,17 +45,17 @@ class ImageFeed:
         return cls(images.dtype, three(images.shape[1:]), *(three(np.shape(t)) for t in tables))
 
     def parts(self, count):
-        """Returns {part of a slot: (type, shape)} for so many images."""
+        """Returns {part of a slot: (type, shape)} for `count` images."""
         parts = {"images": (self.kind, (count, *self.stored)), "windows": (np.int32, (count, 4))}
         return parts | {"mean": (np.float32, self.mean), "factor": (np.float32, self.factor)}
 
     def size(self, target):
-        """Returns bytes of a slot that an input takes."""
+        """Returns the bytes of a slot that an input takes."""
         parts = self.parts(len(target.array)).values()
         return sum(align(prod(shape) * np.dtype(kind).itemsize) for kind, shape in parts)
 
     def plan_transfer(self, session, target, host, device):
-        """(function that fills a part of a slot, calls that bring it to the input)"""
+        """Returns (function that fills a part of a slot, calls that transfer it to the input)."""
         on_host, on_device, start = {}, {}, 0
         for name, (kind, shape) in self.parts(len(target.array)).items():
             size = prod(shape) * np.dtype(kind).itemsize
@@ -85,7 +84,7 @@ class ImageFeed:
 
 
 def fill(views, pixels):
-    """Puts a description into a slot."""
+    """Writes a description to a slot."""
     images, windows = views["images"], views["windows"]
     copy_into(images, pixels.images.reshape(images.shape))
     windows[:, :2] = 0 if pixels.corners is None else pixels.corners
@@ -96,5 +95,5 @@ def fill(views, pixels):
 
 
 def three(shape):
-    """Returns (C, H, W), with 1 for axes that are not there."""
+    """Returns (C, H, W), with 1 for missing axes."""
     return (1,) * (3 - len(shape)) + tuple(shape)

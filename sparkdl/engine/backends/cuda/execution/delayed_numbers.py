@@ -1,14 +1,14 @@
-"""Numbers that runs give, read when somebody needs them: to sum up losses stalls no device."""
+"""Numbers read when they are needed, so that summing losses does not stall the device."""
 
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-PLACES = 256  # numbers under way at once; who asks for more waits for the oldest
+PLACES = 256  # pending numbers; further ones wait for the oldest
 
 
 class Landing:
-    """Pinned memory for the numbers of one output, run after run."""
+    """Pinned memory for the values of one output over many runs."""
 
     def __init__(self, device, target):
         self.device, self.target = device, target
@@ -17,7 +17,7 @@ class Landing:
         self.count, self.readings = 0, WeakValueDictionary()
 
     def number(self):
-        """Returns the number that the run put on the stream last will give, as a DelayedSum."""
+        """Returns the number that the last queued run will give, as a DelayedSum."""
         place, driver = self.count % PLACES, self.device.driver
         self.count += 1
         if place in self.readings:
@@ -34,7 +34,7 @@ class Landing:
 
 
 class DelayedNumber:
-    """A number that is there once an event is reached."""
+    """A number that is available once an event is reached."""
 
     def __init__(self, driver, event, memory):
         self.driver, self.event, self.memory = driver, event, memory
@@ -47,9 +47,9 @@ class DelayedNumber:
 
 
 class DelayedSum:
-    """A sum of numbers times factors, plus one that is known; float() waits for them.
+    """A weighted sum of delayed numbers plus a known one; float() waits for them.
 
-    Sums and multiples of it are such numbers too. All else takes its float.
+    Adding to it and scaling it give delayed numbers too; all other operations use its float.
     """
 
     __array_ufunc__ = None

@@ -1,7 +1,7 @@
-"""Feeds the inputs of a program through a ring of slots, so that copies overlap with kernels.
+"""Feeds the inputs of a program through a ring of slots, so that copies overlap kernels.
 
-Numbers travel in their own type where that is the smaller one and take the input's type on the
-device; images whose pixels are described (decoding.py) travel as they are stored.
+Numbers are copied in their own type if that is smaller, and cast to the input's type on the device;
+described images (decoding.py) are copied in stored form.
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ SLOTS = 3
 
 @dataclass(frozen=True)
 class Target:
-    """Memory of an input: `memory`, in which more channels may lie, and how the input is declared.
+    """Memory of an input, and its declared spec; `memory` may have more channels.
 
-    What feeds it puts zeros into the other channels.
+    Feeds fill the additional channels with zeros.
     """
 
     memory: object
@@ -35,22 +35,22 @@ class Target:
 
     @property
     def array(self):
-        """The array that the numbers fed fill."""
+        """The array that fed numbers fill."""
         return self.memory[:, : self.spec.shape[1]] if self.is_padded else self.memory
 
 
 @dataclass(frozen=True)
 class PlainFeed:
-    """The format of plain numbers on their way: as they are, in one type."""
+    """The transfer format of plain numbers: one type."""
 
     kind: np.dtype
 
     def size(self, target):
-        """Returns bytes of a slot that an input takes."""
+        """Returns the bytes of a slot that an input takes."""
         return target.array.size * self.kind.itemsize
 
     def plan_transfer(self, session, target, host, device):
-        """(function that fills a part of a slot, calls that bring it to the input)"""
+        """Returns (function that fills a part of a slot, calls that transfer it to the input)."""
         array = target.array
         fill = partial(copy_into, array.like(host, self.kind))
         if self.kind == array.dtype and not target.is_padded:
@@ -60,12 +60,12 @@ class PlainFeed:
 
 
 class Slot:
-    """Pinned memory with room for all feeds, its like on the device, and who still reads which.
+    """Pinned memory for all feeds, its counterpart on the device, and events of their last use.
 
     Parameters
     ----------
-    targets : {name: Target}, the inputs
-    ways : ((name, how it travels), ...)
+    targets : {name: Target} of the inputs
+    ways : ((name, transfer format), ...)
     """
 
     def __init__(self, session, targets, ways):
@@ -90,7 +90,7 @@ class Feeds:
         self.rings, self.number = {}, 0
 
     def fill(self, values):
-        """Puts copies of arrays of the host, cast as needed, in front of what runs next."""
+        """Queues copies of host arrays, cast as needed, ahead of what runs next."""
         if not self.targets:
             return
         ways = tuple((n, way_of(values[n], t.spec)) for n, t in self.targets.items())
@@ -117,7 +117,7 @@ class Feeds:
 
 
 def way_of(value, spec):
-    """Returns how a value travels to an input: numbers in the smaller one of the two types."""
+    """Returns the transfer format of a value; numbers use the smaller of the two types."""
     decoded = ImageFeed.of(value)
     if decoded is not None:
         return decoded

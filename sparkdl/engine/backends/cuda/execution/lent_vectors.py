@@ -1,4 +1,4 @@
-"""Vectors of the device that another library of this process computes on, too."""
+"""Device vectors that another library of this process computes with, too."""
 
 from contextlib import contextmanager
 
@@ -21,7 +21,7 @@ class LentVectors:
 
     @contextmanager
     def computing(self, *written):
-        """See Lent.computing; no other thread puts work of the backend on the device meanwhile."""
+        """See Lent.computing; no other thread queues the backend's work on the device meanwhile."""
         device = self._device
         with device.lock:
             device.driver.use()

@@ -1,4 +1,4 @@
-"""Memory of the host and its original on the device, each brought up to date when asked for."""
+"""Host memory and its device counterpart, each brought up to date on demand."""
 
 from weakref import WeakSet
 
@@ -8,15 +8,15 @@ from sparkdl.engine.backends.cuda.device.device_array import DeviceArray, Owner
 
 
 class DeviceMirror:
-    """A span of the host's memory that programs read and write on the device.
+    """A span of host memory that programs read and write on the device.
 
     Parameters
     ----------
     device : Device
     host : ndarray of uint8
-    watched : whether whoever touches the host's memory says so by `open`; else it goes up before
-        each run and comes down after it
-    array : that memory as `open` gives it
+    watched : whether all host accesses go through `open`; otherwise it is copied to the device
+            before each run and back after it
+    array : the array that `open` returns for that memory
     """
 
     def __init__(self, device, host, watched, array=None):
@@ -27,23 +27,23 @@ class DeviceMirror:
 
     @property
     def original(self):
-        """The vector where it lies on the device."""
+        """The vector in device memory."""
         return self.memory.view(self.array.dtype)
 
     def upload(self):
-        """Brings the device up to date, if the host may have been written."""
+        """Updates the device if the host memory may have been written."""
         if self.host_newer or not self.watched:
             self.device.driver.upload(self.memory, self.host, self.device.stream)
             self.device.driver.record(self.transfer_event, self.device.stream)
         self.host_newer = False
 
     def mark_written(self):
-        """Notes that programs that write here have been put on the stream."""
+        """Notes that programs that write this memory have been queued."""
         self.device_newer = True
 
     def download(self):
-        """Brings the host up to date; when this comes back it may be read and written."""
-        if self.arriving:  # a program brings it in parts, and tells of each
+        """Updates the host; on return it may be read and written."""
+        if self.arriving:  # a program downloads it in parts, and reports each
             return
         if self.device_newer:
             with self.device.lock:
@@ -54,19 +54,19 @@ class DeviceMirror:
         self.device_newer = False
 
     def open(self):
-        """Returns the host's memory, about to be read and perhaps written."""
+        """Returns the host array for reading and possibly writing."""
         self.download()
         self.host_newer = True
         return self.array
 
     def part(self, array):
-        """Returns (bytes of the host, bytes of the device) of a contiguous device array in here."""
+        """Returns (host bytes, device bytes) of a contiguous device array in this memory."""
         part = array.flat_bytes()
         start = part.address - self.memory.address
         return self.host[start : start + part.nbytes], part
 
     def device_view(self, array):
-        """Returns the device's array for one of the host within this memory, or None."""
+        """Returns the device array for a host array in this memory, or None."""
         low, high = np.lib.array_utils.byte_bounds(array)
         start = self.host.ctypes.data
         if not start <= low <= high <= start + self.host.nbytes:
@@ -77,13 +77,13 @@ class DeviceMirror:
 
 
 class Mirrors:
-    """Those of one device: vectors that replicas watch, and what a program is bound to."""
+    """Mirrors of one device: watched vectors of replicas, and memory that programs are bound to."""
 
     def __init__(self, device):
         self.device, self.watched = device, WeakSet()
 
     def vector(self, values):
-        """Returns the Mirror of a new array with these values."""
+        """Returns the DeviceMirror of a new array with these values."""
         host = self.device.driver.allocate_pinned(max(values.nbytes, 1))[: values.nbytes]
         array = host.view(values.dtype).reshape(values.shape)
         np.copyto(array, values)
@@ -92,7 +92,7 @@ class Mirrors:
         return mirror
 
     def bind(self, bindings):
-        """Returns ({name: array of the device}, {name: Mirror}) for arrays of the host."""
+        """Returns ({name: device array}, {name: DeviceMirror}) for host arrays."""
         mirrors, arrays, bound = list(self.watched), {}, {}
         for name, array in bindings.items():
             mirror = next((m for m in mirrors if m.device_view(array) is not None), None)
@@ -104,7 +104,7 @@ class Mirrors:
 
 
 def base_memory(array):
-    """Returns all the memory that an array is part of, as bytes: others may be bound to it."""
+    """Returns the bytes of all memory that an array is part of, as others may be bound to it."""
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base

@@ -1,4 +1,4 @@
-"""A program on a device: fed through slots, run as one launch, outputs fetched when asked for."""
+"""A program on a device: inputs through slots, one launch, outputs fetched on demand."""
 
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ from sparkdl.engine.program import Program
 
 
 class DeviceProgram(Program):
-    """A Program whose arrays are the device's.
+    """A Program on device arrays.
 
-    Bindings are arrays of the host. Those within a vector of the backend's are kept on the device
-    between runs; others are copied up before each run and down after it.
+    Bindings are host arrays. Those within a vector of the backend remain on the device between
+    runs; others are uploaded before each run and downloaded after it.
     """
 
     def __init__(self, graph, backend, bindings=None, strict=False):
@@ -57,12 +57,12 @@ class DeviceProgram(Program):
         return self._collect_outputs()
 
     def queue(self, feeds, behind):
-        """Works as `run`, for what goes on on the device: waits for no vector of the backend.
+        """Works as `run`, for results used on the device: waits for no vector of the backend.
 
         Parameters
         ----------
         behind : {index of a step: function (mark)}
-            Called when all is on the stream, with the mark behind which that step has run.
+            Called when everything is queued, with the mark that follows that step.
         """
         cuts = self._cuts(behind)
         with self.device.lock:
@@ -73,7 +73,7 @@ class DeviceProgram(Program):
         return self._collect_outputs()
 
     def run_then(self, feeds, other, its):
-        if not (self.stays and other.stays):  # what the second takes the first must bring first
+        if not (self.stays and other.stays):  # the second needs the first's results on the host
             return super().run_then(feeds, other, its)
         with self.device.lock:
             self.device.driver.use()
@@ -85,18 +85,18 @@ class DeviceProgram(Program):
         return self.outputs
 
     def join(self, other):
-        """Returns the Graphs of this program's calls with another's behind them."""
+        """Returns the Graphs of this program's calls followed by another's."""
         if other not in self._joined:
             self._joined[other] = Graphs(self.device, self._calls + other._calls)
         return self._joined[other]
 
     @property
     def stays(self):
-        """True if all that it is bound to lies in vectors of the backend's."""
+        """Whether all its bindings are in vectors of the backend."""
         return all(mirror.watched for mirror in self.mirrors.values())
 
     def _collect_outputs(self):
-        """Returns the outputs; waits for those in arrays of the caller's that nobody watches."""
+        """Returns the outputs; waits for those in unwatched arrays of the caller."""
         for mirror in self.written:
             if not mirror.watched:
                 mirror.download()
@@ -106,7 +106,7 @@ class DeviceProgram(Program):
         return tuple(sorted({*steps, len(self._calls) - 1}))
 
     def _put(self, feeds, cuts):
-        """Puts all calls on the stream; returns the events at the cuts."""
+        """Queues all calls; returns the events at the cuts."""
         self.device.driver.use()
         self._feed(feeds)
         events = self.graphs.run(cuts)
@@ -115,7 +115,7 @@ class DeviceProgram(Program):
         return events
 
     def _bring(self, cuts, events):
-        """Copies what has become final at each cut to the host, beside the kernels that go on."""
+        """Copies to the host what is final at each cut, while kernels continue."""
         driver, copies = self.device.driver, self.device.copies
         if cuts not in self.arrivals:
             self.arrivals[cuts] = [driver.event() for _ in cuts]
@@ -130,7 +130,7 @@ class DeviceProgram(Program):
         return self.arrivals[cuts]
 
     def _parts(self, cuts):
-        """For each cut the bound outputs that are final there and were not before."""
+        """Returns, for each cut, the bound outputs that become final there."""
         parts = [[] for _ in cuts]
         for name in self.bindings.keys() & self.targets.keys():
             place = bisect_left(cuts, self.final(name))
@@ -138,7 +138,7 @@ class DeviceProgram(Program):
         return parts
 
     def _tell(self, after, arrivals):
-        """Calls each function of `after` once what is final there has arrived on the host."""
+        """Calls each function of `after` once what is final there is on the host."""
         for mirror in self.written:
             mirror.arriving = True
         try:
@@ -151,7 +151,7 @@ class DeviceProgram(Program):
                 mirror.arriving, mirror.device_newer = False, False
 
     def number(self, name):
-        """Returns an output of shape () as a number that is waited for when it is needed.
+        """Returns an output of shape () as a number that waits when it is needed.
 
         See DelayedSum.
         """
@@ -183,7 +183,7 @@ class DeviceProgram(Program):
         return [end - begin for begin, end in pairwise(marks)]
 
     def fetch(self, name):
-        """Returns an output of the last run as an array of the host, of its own."""
+        """Returns an output of the last run as a new host array."""
         target, device = self.targets[name], self.device
         if name not in self.landings:
             self.landings[name] = device.driver.allocate_pinned(max(target.nbytes, 1))[
@@ -199,7 +199,7 @@ class DeviceProgram(Program):
 
 
 class LazyOutputs(Mapping):
-    """{name: array} of what a program gave last; what was bound is the caller's array."""
+    """{name: array} of a program's last run; a bound output is the caller's array."""
 
     def __init__(self, program):
         self.program = program

@@ -1,4 +1,4 @@
-"""Context in which kernels are made: the device, its streams and modules, scratch memory."""
+"""The context of lowerings: the device, its streams and modules, and scratch memory."""
 
 from functools import partial
 from threading import RLock
@@ -11,10 +11,9 @@ from sparkdl.engine.backends.cuda.kernels.signatures import KernelFunction, para
 
 
 class Device:
-    """A driver, the two streams that programs share, each module once, libraries, and a workspace.
+    """A driver, two streams that programs share, cached modules, libraries, and a workspace.
 
-    Whoever puts work on the streams holds `lock`, so that no thread's work gets into another's
-    graph.
+    Hold `lock` to queue work on the streams, so that no thread's work gets into another's graph.
 
     Parameters
     ----------
@@ -36,24 +35,24 @@ class Device:
             return self.driver.function(self._modules[text], name)
 
     def workspace(self, size):
-        """Returns at least `size` bytes for what runs on the stream of kernels, one at a time."""
+        """Returns at least `size` bytes for the kernel stream, where one user at a time runs."""
         with self.lock:
             if self._workspace is None or self._workspace.nbytes < size:
                 self._workspace = self.driver.allocate(size)
             return self._workspace
 
     def wait(self):
-        """Waits until all that was put on the stream of kernels has run."""
+        """Waits until everything queued on the kernel stream has run."""
         self.driver.synchronize(self.mark(self.stream))
 
     def mark(self, stream):
-        """Returns a mark behind what is on a stream now."""
+        """Returns a mark after what is on a stream now."""
         event = self.driver.event()
         self.driver.record(event, stream)
         return event
 
     def holding(self, value):
-        """Returns a new array of the device with the numbers of one of the host."""
+        """Returns a new device array with the values of a host array."""
         value = np.asarray(value, order="C")
         memory = self.driver.allocate(max(value.nbytes, 1))
         if value.nbytes:
@@ -66,15 +65,15 @@ class Device:
 
 
 class CudaSession:
-    """A program's own: it makes launches, and gives them memory that nothing keeps between them.
+    """The session of one program: it makes launches, and provides their temporary memory.
 
     Parameters
     ----------
     device : Device
     tf32 : bool
-        Whether libraries may round float32 factors of products and convolutions to 11 bits.
+        Whether libraries may round float32 factors in products and convolutions to 11 bits.
 
-    `notes` are lines for describe(): what rewrites found that libraries refuse.
+    `notes` are lines for describe(): what libraries refused in rewrites.
     """
 
     def __init__(self, device, tf32=False):
@@ -83,18 +82,18 @@ class CudaSession:
         self._waiting, self._scratches, self._size = [], [], 0
 
     def family(self, file, name, **types):
-        """Returns a Kernel of a file in kernels/source/.
+        """Returns a KernelFunction of a file in kernels/source/.
 
-        `types` are what it leaves open: numpy types, numbers.
+        `types` define what the file leaves open: numpy types, numbers.
         """
         return self.function(modules.of_family(file, tuple(sorted(types.items()))), name)
 
     def function(self, text, name):
-        """Returns a Kernel of a module given by its text."""
+        """Returns a KernelFunction of a module given as text."""
         return KernelFunction(name, self.device.function(text, name), parameters(text, name))
 
     def launch(self, kernel, grid, block, *values, shared=0):
-        """Returns a call that puts a kernel on the stream.
+        """Returns a call that queues a kernel on the stream.
 
         Parameters
         ----------
@@ -104,7 +103,7 @@ class CudaSession:
         Raises
         ------
         OperandError
-            Where the kernel would misread them.
+            If they do not match the kernel's parameters.
         """
         kernel.check(values)
         arguments = Arguments(values)
@@ -115,32 +114,32 @@ class CudaSession:
         return partial(self.device.driver.launch, *words)
 
     def enqueue(self, work):
-        """Makes a call that lets a library put work on the stream: `work` is given its address.
+        """Returns a call with which a library queues work on the stream, passed by address.
 
-        What it reads a Scratch's memory for it asks when it is called, not before.
+        `work` must look up the memory of a Scratch when it is called, not before.
         """
         return partial(self.device.driver.enqueue, work, self.device.stream)
 
     def grid(self, threads, block):
-        """Returns blocks for so many threads, or fewer where each thread goes on to more work."""
+        """Returns the blocks for `threads` threads, or fewer, whose threads loop."""
         return max(1, min(-(-threads // block), self.device.driver.properties.processors * 16))
 
     def fill(self, array, byte=0):
-        """Returns a call that writes a byte all over a contiguous array."""
+        """Returns a call that fills a contiguous array with a byte."""
         return partial(self.device.driver.fill, array, byte, self.device.stream)
 
     def move(self, target, source):
-        """Returns a call that copies as many bytes, both contiguous."""
+        """Returns a call that copies an array; both contiguous, of equal size."""
         return partial(self.device.driver.move, target, source, self.device.stream)
 
     def constant(self, value):
-        """Returns a numpy array's numbers on the device."""
+        """Returns a device array with the values of a numpy array."""
         return self.device.holding(value)
 
     def scratch(self, size):
         """Returns `size` bytes for the launches of one kernel.
 
-        The next kernel's may be the same bytes.
+        The next kernel may get the same bytes.
         """
         self._size = max(self._size, size)
         scratch = Scratch(size)
@@ -148,7 +147,7 @@ class CudaSession:
         return scratch
 
     def settle(self):
-        """Finds the scratch memory, now that all have asked."""
+        """Assigns the scratch memory, once all kernels have requested theirs."""
         memory = self.device.workspace(self._size) if self._size else None
         for scratch in self._scratches:
             scratch.memory = memory
@@ -158,7 +157,7 @@ class CudaSession:
 
 
 class Scratch:
-    """Memory that is known once all kernels of a program are made."""
+    """Memory assigned once all kernels of a program are made."""
 
     def __init__(self, size):
         self.size, self.memory = size, None

@@ -1,1 +1,1 @@
-"""CUDA C (source/) and how arrays and numbers reach its functions."""
+"""CUDA C (source/), and how arrays and numbers are passed to its functions."""

@@ -1,4 +1,4 @@
-"""Arguments of a kernel as CUDA takes them: the addresses of the values, made once."""
+"""Kernel arguments as CUDA takes them: the addresses of the values, made once."""
 
 import ctypes
 
@@ -10,9 +10,9 @@ from sparkdl.engine.backends.cuda.device.device_array import DeviceArray
 class Arguments:
     """Values in the order of the kernel's parameters.
 
-    An array is a pointer, None a null pointer, an int a long long (an int parameter takes it too),
-    a float a float; a tuple of arrays is a structure of pointers; a numpy scalar or structure is
-    passed as it is.
+    An array becomes a pointer, None a null pointer, an int a long long (also for an int parameter),
+    a float a float, and a tuple of arrays a structure of pointers; a numpy scalar or structure is
+    passed unchanged.
     """
 
     def __init__(self, values):

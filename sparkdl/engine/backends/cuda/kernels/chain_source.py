@@ -1,9 +1,9 @@
-"""The CUDA C of an elementwise chain: a thread takes some numbers of a row, and goes on a grid on.
+"""The CUDA C of an elementwise chain: each thread takes some numbers of a row in a grid loop.
 
-Numbers of an operand lie DENSE along a row, so that V of them are read at once, or APART, or one is
-SHARED by the row. The parameters are the groups of V in all, a row's length, the sizes of the axes
-above it from the innermost on, and for each operand its address, the bytes to its next number along
-a row, and to its next along each axis above.
+Numbers of an operand are DENSE along a row, so that V of them are read at once, or APART, or one is
+SHARED by the row. The parameters are the total of groups of V, the length of a row, the sizes of
+the axes above it, innermost first, and, for each operand, its address, its stride in bytes along a
+row, and its strides along the axes above.
 """
 
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ DENSE, APART, SHARED = "dense", "apart", "shared"
 
 @dataclass(frozen=True, kw_only=True)
 class ChainSource:
-    """A kernel to be written.
+    """A kernel to be generated.
 
     Parameters
     ----------
-    steps, results : of a ChainOp
+    steps, results : fields of a ChainOp
     kinds : the numpy type of each step's result
     inputs, outputs : the numpy type of each operand
-    layouts : for each operand DENSE, APART or SHARED
-    axes : how many there are above the rows
-    at_once : numbers of a row that a thread takes
-    large : whether numbers are counted in 64 bits
+    layouts : DENSE, APART or SHARED for each operand
+    axes : number of axes above the rows
+    at_once : numbers of a row per thread
+    large : whether counts need 64 bits
     """
 
     steps: tuple
@@ -45,7 +45,7 @@ class ChainSource:
 
 
 def text(source):
-    """Returns the module's text; the kernel is `chain`."""
+    """Returns the module's source; the kernel is `chain`."""
     head = ["Count groups", "Count length", *(f"Count n{a}" for a in range(source.axes))]
     for i in range(len(source.operands)):
         constant = "const " if i < len(source.inputs) else ""
@@ -65,7 +65,7 @@ def text(source):
 
 
 def body(source):
-    """Yields lines for one group: its place, its numbers, each one's way, its results' places."""
+    """Yields lines for one group: locate it, read its numbers, compute, write the results."""
     count, at_once = len(source.inputs), source.at_once
     yield from place(source)
     yield "const Count left = length - first;"
@@ -82,7 +82,7 @@ def body(source):
 
 
 def place(source):
-    """Yields the code that finds where a group's operands begin."""
+    """Yields the code that computes the addresses of a group's operands."""
     moved = source.axes or any(layout == APART for layout in source.layouts)
     if not source.axes:
         yield f"const Count first = g * {source.at_once};"
@@ -100,7 +100,7 @@ def place(source):
 
 
 def read(i, c_type, layout, at_once):
-    """Returns all numbers of an input, as x{i}."""
+    """Returns the code that reads all numbers of an input, as x{i}."""
     if layout == SHARED:
         return f"const {c_type} x{i} = *(const {c_type}*)q{i};"
     if layout == DENSE:
@@ -122,7 +122,7 @@ def write(i, c_type, layout, at_once):
 
 
 def steps(source):
-    """Yields each operation on one number; results are rounded as they would be in memory."""
+    """Yields each operation on one number; results are rounded as if stored in memory."""
     count = len(source.inputs)
     for i, kind in enumerate(source.inputs):
         number = f"x{i}" if source.layouts[i] == SHARED else f"x{i}.at[v]"

@@ -14,7 +14,7 @@ from sparkdl.engine.ops.softmax import SigmoidCrossEntropyOp
 def expression(op, kinds, names):
     """Returns the C expression of an operation on operands of these numpy types.
 
-    Operands are brought to their common type first, as numpy does.
+    Operands are cast to their common type first, as in numpy.
     """
     kind = common_type(*(Spec((), k) for k in kinds))
     text = OPERATIONS[type(op)]
@@ -31,7 +31,7 @@ def cast(name, kind):
 
 
 def literal(value, kind):
-    """Returns a number of Python's in a wide type, exactly."""
+    """Returns a Python number as a literal of a wide type, exactly."""
     if not isinstance(value, int | float):
         return ""
     c_type = wide(kind)

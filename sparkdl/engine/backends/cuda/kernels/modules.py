@@ -1,4 +1,4 @@
-"""CUDA C by name: a family's file with the files it includes and its types, compiled once."""
+"""CUDA C by name: the source of a kernel family with its includes and types, compiled once."""
 
 import re
 from functools import cache
@@ -25,23 +25,23 @@ C_TYPES = {
 WIDE = {
     "bfloat16": "float",
     "float16": "float",
-}  # the type of the computation; else the type itself
+}  # the type of computation if it is another
 
 
 @cache
 def read(name):
-    """Returns a file of source/, with what it includes in the place of each include."""
+    """Returns a file of source/ with its includes inlined."""
     text = files(KERNELS).joinpath("source", name).read_text()
     return INCLUDE.sub(lambda match: read(match[1]), text)
 
 
 @cache
 def of_family(name, types=()):
-    """Returns the text of a family's file, behind the common one and what it leaves open.
+    """Returns the common file, the definitions of `types`, and the family's file.
 
     Parameters
     ----------
-    types : ((name in the file, numpy type, or text or number), ...)
+    types : ((name in the file, numpy type, text or number), ...)
     """
     defined = [
         f"typedef {C_TYPES[value]} {name};" if value in C_TYPES else f"#define {name} {value}"
@@ -51,10 +51,10 @@ def of_family(name, types=()):
 
 
 def complete_source(text):
-    """Returns a kernel that was written for one purpose, behind the common file."""
+    """Returns a generated kernel, after the common file."""
     return read("common.cuh") + text
 
 
 def wide(kind):
-    """Returns the C type in which numbers of a numpy type are computed."""
+    """Returns the C type that numbers of a numpy type are computed in."""
     return WIDE.get(kind) or C_TYPES[kind]

@@ -1,6 +1,6 @@
-"""Checks the arguments of a launch against the parameters in the kernel's source.
+"""Checks of a launch's arguments against the parameters in the kernel's source.
 
-A pointer says the type of the numbers behind it, not how many there are.
+A pointer gives the type of its numbers, not how many there are.
 """
 
 import re
@@ -23,7 +23,7 @@ HEAD = r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?{}\(([^)]*)\)"
 
 @dataclass(frozen=True)
 class Parameter:
-    """One of a kernel's: `kind` is a numpy type, or None for what C alone knows."""
+    """A kernel parameter; `kind` is a numpy type, or None for structures."""
 
     name: str
     kind: str | None
@@ -32,14 +32,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class KernelFunction:
-    """A function of a driver's, and what it takes."""
+    """A function of the driver, and its parameters."""
 
     name: str
     function: Any
     parameters: tuple
 
     def check(self, values):
-        """Raises OperandError unless the values of a launch are what the kernel takes."""
+        """Raises OperandError unless the values of a launch match the kernel's parameters."""
         count = len(values)
         for parameter in self.parameters[count:]:
             raise mismatch(
@@ -57,7 +57,7 @@ class KernelFunction:
 
 
 def can_point(kind, value):
-    """Returns whether a pointer to numbers of a kind may be this value.
+    """Returns whether a value may be passed as a pointer to numbers of a kind.
 
     A Scratch has no type yet.
     """
@@ -67,12 +67,12 @@ def can_point(kind, value):
 
 
 def can_pass(kind, value):
-    """Returns whether a parameter that is copied may be this value; ints are passed in 8 bytes."""
+    """Returns whether a value may be passed by value; ints are passed in 8 bytes."""
     if isinstance(value, DeviceArray) or value is None or hasattr(value, "memory"):
         return False
     if kind is None:
         return True
-    if isinstance(value, np.generic | np.ndarray):  # numpy's float64 is a float, too
+    if isinstance(value, np.generic | np.ndarray):  # float64 is a float, too
         return value.nbytes == np.dtype(kind).itemsize
     return kind == "float32" if isinstance(value, float) else np.dtype(kind).kind in "iub"
 
@@ -84,7 +84,7 @@ def describe_parameter(parameter):
 
 @cache
 def parameters(text, name):
-    """Returns the Parameters of a kernel in a module's text."""
+    """Returns the Parameters of a kernel in a module's source."""
     words = re.search(HEAD.format(name), text)[1]
     types = {name: kind for kind, name in TYPEDEF.findall(text)}
     return tuple(parameter(" ".join(one.split()), types) for one in words.split(","))

@@ -6,12 +6,12 @@ from sparkdl.errors import UnsupportedError
 
 AXES = 8
 WALK = np.dtype([("axes", "i4"), ("size", "u4", AXES), ("step", "i8", AXES)], align=True)
-MOST = 1 << 31  # numbers that 32 bits count
-WIDEST = 16  # bytes that a thread reads or writes at once
+MOST = 1 << 31  # numbers, the limit of 32-bit indices
+WIDEST = 16  # bytes of a thread's widest access
 
 
 def walk(sizes, steps):
-    """Makes a Walk of axes of these sizes, the last fastest, with these steps in bytes."""
+    """Returns a WALK record for axes of these sizes, the last fastest, and strides in bytes."""
     if len(sizes) > AXES:
         raise UnsupportedError(f"kernels of cuda take at most {AXES} axes, got {len(sizes)}")
     walk_args = np.zeros((), WALK)
@@ -21,7 +21,7 @@ def walk(sizes, steps):
 
 
 def together(axes):
-    """Joins neighbors among axes (size, one or more steps) that lie behind one another."""
+    """Merges adjacent axes (size, one or more strides) that are contiguous in memory."""
     joined = []
     for size, *steps in axes:
         if size == 1:
@@ -33,7 +33,7 @@ def together(axes):
 
 
 def walks(*arrays):
-    """Returns a Walk of each array, all of one shape, through the same axes in one order."""
+    """Returns a WALK record per array, all of one shape, over the same axes in one order."""
     shape = arrays[0].shape
     require_few_numbers(*arrays)
     axes = together([(n, *(a.strides[i] for a in arrays)) for i, n in enumerate(shape)])
@@ -42,15 +42,15 @@ def walks(*arrays):
 
 
 def parts_needed(length, parts):
-    """Returns how many parts of one length make up `length`: at most `parts`, none of them empty.
+    """Returns the number of equal parts of `length`: at most `parts`, none of them empty.
 
-    9 numbers in 6 parts are 2 in each, which 5 parts take: the sixth would begin behind the end.
+    9 numbers in 6 parts are 2 in each, so 5 parts suffice: the sixth would start past the end.
     """
     length = max(length, 1)
     return -(-length // -(-length // parts))
 
 
 def require_few_numbers(*arrays):
-    """Refuses arrays whose numbers 32 bits do not count."""
+    """Refuses arrays with too many numbers for 32-bit indices."""
     if any(a.size >= MOST for a in arrays):
         raise UnsupportedError(f"this kernel of cuda takes less than {MOST:,} numbers")

@@ -14,7 +14,7 @@ LAYOUT = np.dtype([("example", "i8"), ("channel", "i8"), ("space", "i8", AXES)])
 
 
 def windows(op, space, out):
-    """Returns a Windows of `op`, which takes an image of `space` to one of `out`."""
+    """Returns the WINDOWS record of `op`, which maps images of shape `space` to `out`."""
     before = tuple(first for first, _ in op.padding)
     sizes = zip(NAMES, (out, space, op.size, op.stride, before, op.dilation), strict=True)
     record = np.ones((), WINDOWS)
@@ -25,7 +25,7 @@ def windows(op, space, out):
 
 
 def layout_of(array):
-    """Returns the Lies of an array (N, C, one to three axes of space)."""
+    """Returns the LAYOUT record of an array (N, C, one to three spatial axes)."""
     require_few_numbers(array)
     example, channel, *space = (step // array.itemsize for step in array.strides)
     record = np.zeros((), LAYOUT)
@@ -35,7 +35,7 @@ def layout_of(array):
 
 
 def require_narrow_floats(*arrays):
-    """Refuses arrays that are not all of one type of at most 32 bits with a fraction."""
+    """Refuses arrays that do not share one float type of at most 32 bits."""
     kinds = {a.dtype.name for a in arrays}
     if len(kinds) > 1 or not is_float(*kinds) or kinds == {"float64"}:
         raise UnsupportedError(f"this kernel of cuda takes one type of float, got {sorted(kinds)}")

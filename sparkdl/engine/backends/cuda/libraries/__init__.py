@@ -1,1 +1,1 @@
-"""Adapters of cuBLASLt, of cuDNN's RNN functions and of NCCL."""
+"""Adapters of cuBLASLt, cuDNN's RNN functions and NCCL."""

@@ -1,7 +1,7 @@
-"""Matrix products by cuBLASLt, with what follows them in the same pass.
+"""Matrix products by cuBLASLt, with epilogues in the same pass.
 
-It counts along columns. A matrix that lies row by row is its transpose to it, so it is asked for
-y^T = w^T x^T: the rows of its result are our columns, along which a bias lies.
+cuBLASLt is column-major. A row-major matrix is its transpose to it, so we request y^T = w^T x^T:
+the rows of its result are our columns, along which a bias is added.
 """
 
 from ctypes import byref, c_float, c_void_p
@@ -23,7 +23,7 @@ NO_EPILOGUE = Epilogue(0)
 def load_adapter(driver):
     """Returns the adapter for a device.
 
-    Raises UnsupportedError where the library is missing or does not start.
+    Raises UnsupportedError if the library is missing or does not start.
     """
     try:
         return CublasLt(driver, api.library())
@@ -33,17 +33,17 @@ def load_adapter(driver):
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
-    """y = activation(scale x w + bias + plus) of matrices, or of stacks of stacks of them.
+    """y = activation(scale x w + bias + plus) of matrices, or stacks of stacks of them.
 
     Parameters
     ----------
-    x, w, y : DeviceArrays (..., m, k), (..., k, n), (..., m, n) of as many axes
+    x, w, y : DeviceArrays (..., m, k), (..., k, n), (..., m, n) with the same number of axes
     scale : float
     bias : (n,)
-    plus : like y
+    plus : as y
     activation : Epilogue.RELU, GELU (by tanh), GELU_GRADIENT (times gelu's slope at `kept`) or 0
-    kept : like y: GELU writes there what it is of, GELU_GRADIENT reads it
-    sums : (n,), filled with the sums of y over its rows with GELU_GRADIENT, else of w
+    kept : as y; gelu's input, written by GELU and read by GELU_GRADIENT
+    sums : (n,), receives the sums over the rows of y with GELU_GRADIENT, else of w
     """
 
     x: Any
@@ -67,19 +67,19 @@ class Product:
 
     @property
     def vector(self):
-        """The vector that lies along the columns."""
+        """The vector along the columns."""
         return self.bias if self.sums is None else self.sums
 
     @property
     def written(self):
-        """{field: array} of what is filled."""
+        """{field: array} of the arrays to fill."""
         kept = None if self.activation == Epilogue.GELU_GRADIENT else self.kept
         fields = {"y": self.y, "kept": kept, "sums": self.sums}
         return {name: array for name, array in fields.items() if array is not None}
 
     @property
     def specs(self):
-        """{field: Spec} of what cuBLASLt makes of the arrays; it is told of no type of the rest."""
+        """{field: Spec} that the arrays must have for cuBLASLt."""
         (*stacks, m, k), n = self.x.shape, self.w.shape[-1]
         x, y = self.x.dtype.name, self.y.dtype.name
         specs = {"x": Spec((*stacks, m, k), x), "w": Spec((*stacks, k, n), x)}
@@ -90,7 +90,7 @@ class Product:
         return {name: spec for name, spec in specs.items() if getattr(self, name) is not None}
 
     def by_rows(self):
-        """Returns the same with y row by row: y^T = w^T x^T, where it lies column by column."""
+        """Returns it with y row-major: as y^T = w^T x^T if y is column-major."""
         if not MatrixLayout.of(self.y).by_columns:
             return self
         if self.epilogue != Epilogue.DEFAULT:
@@ -105,7 +105,7 @@ class CublasLt:
 
     Parameters
     ----------
-    driver : Driver, whose device is the calling thread's
+    driver : Driver, whose device is current for the calling thread
     library : see cublaslt_api
     """
 
@@ -120,14 +120,14 @@ class CublasLt:
         return f"cuBLASLt {version // 10_000}.{version // 100 % 100}.{version % 100}"
 
     def calls(self, session, product):
-        """Calls that compute a Product.
+        """Returns calls that compute a Product.
 
         Raises
         ------
         UnsupportedError
-            Where the library has nothing for it, saying why.
+            If the library does not support it; says why.
         OperandError
-            Where it would read or write beyond an array.
+            If it would read or write out of bounds.
         """
         check_all("cuBLASLt", product.specs, {n: getattr(product, n) for n in product.specs})
         tf32 = session.tf32 and product.x.dtype.name == "float32"
@@ -142,7 +142,7 @@ class CublasLt:
 
 
 class Matmul:
-    """A Product of one stack of matrices as cuBLASLt is told of it."""
+    """A Product of one stack of matrices, with its cuBLASLt descriptors."""
 
     def __init__(self, adapter, product, tf32):
         self.adapter, self.library = adapter, adapter.library
@@ -162,7 +162,7 @@ class Matmul:
 
     @property
     def words(self):
-        """The arguments that the library's queries begin with."""
+        """The first arguments of the library's queries."""
         return self.adapter.handle, self.descriptor.pointer, *(m.pointer for m in self.layouts)
 
     def layout(self, array, matrix):
@@ -190,14 +190,14 @@ class Matmul:
 
     @property
     def key(self):
-        """All that the choice of an algorithm depends on, but the device."""
+        """Everything the choice of an algorithm depends on, except the device."""
         p = self.product
         arrays = *self.arrays, *(a for a in (p.vector, p.kept) if a is not None)
         shapes = tuple((a.shape, a.dtype.name, choice.alignment(a)) for a in arrays)
         return shapes, tuple(self.matrices), p.epilogue, p.plus is None, self.tf32
 
     def prepare(self, session):
-        """(algorithm, Scratch or None), chosen once for each key."""
+        """Returns (algorithm, Scratch or None); the algorithm is chosen once per key."""
         best = self.adapter.best
         if self.key not in best:
             best[self.key] = choice.choose_algorithm(self, session.device)
@@ -205,7 +205,7 @@ class Matmul:
         return algorithm, session.scratch(size) if size else None
 
     def elsewhere(self):
-        """Returns the same with new memory to write to: what lies there now may be wanted."""
+        """Returns the same product with new output memory, so that trials overwrite nothing."""
         p, allocate = self.product, self.adapter.driver.allocate
         fresh = {name: array.elsewhere(allocate) for name, array in p.written.items()}
         return Matmul(self.adapter, replace(p, **fresh), self.tf32)

@@ -1,4 +1,4 @@
-"""cuBLASLt's C functions by ctypes: those that products need, their constants and structures.
+"""The C functions of cuBLASLt that products need, by ctypes, with constants and structures.
 
 References
 ----------
@@ -50,7 +50,7 @@ PREFERENCE = {
 
 
 class Epilogue(IntFlag):
-    """cublasLtEpilogue_t: what follows the sum; AUX keeps or reads what an activation was of."""
+    """cublasLtEpilogue_t: what follows the sum; AUX stores or reads the activation's input."""
 
     DEFAULT = 1
     RELU = 2
@@ -81,7 +81,7 @@ class Heuristic(ctypes.Structure):
 
 
 SET = [c_void_p, c_int, c_void_p, c_size_t]
-PAIR = [c_void_p] * 2  # a handle and a descriptor, a matrix and its layout
+PAIR = [c_void_p] * 2  # handle and descriptor, or matrix and layout
 SCALE = POINTER(c_float)
 SIGNATURES = {
     "cublasLtGetVersion": (c_size_t, []),
@@ -124,17 +124,17 @@ SIGNATURES = {
 
 
 def library():
-    """Returns cuBLASLt loaded, with all signatures."""
+    """Returns the loaded cuBLASLt, with all signatures."""
     return declare_signatures(load_library("cuBLASLt", NAMES, CURE), SIGNATURES)
 
 
 class MatrixDescriptor:
-    """One of cuBLASLt's objects, given back when it is dropped.
+    """An object of cuBLASLt's, destroyed when it is dropped.
 
     Parameters
     ----------
-    kind : as in cublasLt...Create
-    attributes : {name: (number, type)} of those it may be given
+    kind : the name's part in cublasLt...Create
+    attributes : {name: (number, type)} of the attributes it has
     """
 
     def __init__(self, library, kind, attributes, *values):

@@ -1,6 +1,6 @@
 """Choice of cuBLASLt's fastest algorithm for a product, timed on the device.
 
-What was timed is kept on disk for the device and the library's version: the next process need not.
+Results are cached on disk per device and library version for later processes.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ WORKSPACE, CANDIDATES, REPEATS, WIDEST = 32 << 20, 8, 3, 256
 
 
 def choose_algorithm(matmul, device):
-    """Returns (algorithm, bytes of workspace) of a Matmul."""
+    """Returns (algorithm, workspace bytes) for a Matmul."""
     key = key_of(matmul)
     if (cached := read_algorithm(matmul, key)) is not None:
         return cached
@@ -33,7 +33,7 @@ def choose_algorithm(matmul, device):
 
 
 def read_algorithm(matmul, key):
-    """Reads (algorithm, bytes of workspace) under a key, if the library takes it for the Matmul."""
+    """Reads (algorithm, workspace bytes) from the cache, if the library accepts it."""
     content = cache.read(key)
     if content is None or len(content) != ctypes.sizeof(Algorithm):
         return None
@@ -49,19 +49,19 @@ def key_of(matmul):
 
 
 def candidates(matmul):
-    """Returns [(algorithm, bytes of workspace)] that the library proposes, the best guess first.
+    """Returns [(algorithm, workspace bytes)] that the library proposes, best guess first.
 
     Raises
     ------
     UnsupportedError
-        Where it has none.
+        If it has none.
     """
     library = matmul.library
     limits = MatrixDescriptor(library, "MatmulPreference", api.PREFERENCE)
     limits.set(MAX_WORKSPACE_BYTES=WORKSPACE)
     others = [a for a in (matmul.product.vector, matmul.product.kept) if a is not None]
     arrays = [[array] for array in matmul.arrays]
-    arrays[-1] += others  # what lies beside the result has no limit of its own
+    arrays[-1] += others  # arrays next to the result have no limit of their own
     for name, some in zip("ABCD", arrays, strict=True):
         limits.set(**{f"MIN_ALIGNMENT_{name}_BYTES": min(map(alignment, some))})
     results, count = (Heuristic * CANDIDATES)(), c_int()
@@ -76,7 +76,7 @@ def candidates(matmul):
 
 
 def time_algorithms(matmul, device, proposed):
-    """Returns {index: seconds} of those that run; {} where there is no memory to try them."""
+    """Returns {index: seconds} of the algorithms that run; {} if there is no memory for trials."""
     try:
         trial, times = matmul.elsewhere(), {}
     except DeviceError:
@@ -86,17 +86,17 @@ def time_algorithms(matmul, device, proposed):
         try:
             times[index] = seconds(device, work)
         except DeviceError:
-            continue  # the library proposed it, and takes it not
+            continue  # proposed by the library, yet refused
     return times
 
 
 def seconds(device, work):
-    """Returns the fastest of some runs, after one to warm up."""
+    """Returns the time of the fastest of several runs, after a warm-up."""
     with device.lock:
         device.driver.seconds(work, device.stream)
         return min(device.driver.seconds(work, device.stream) for _ in range(REPEATS))
 
 
 def alignment(array):
-    """Returns the largest power of two, up to 256, that the array's address is a multiple of."""
+    """Returns the largest power of two, at most 256, that divides the array's address."""
     return min(array.address & -array.address, WIDEST)

@@ -1,4 +1,4 @@
-"""Recurrent layers by cuDNN: all steps of an LSTM or a GRU in one call, and its gradient in two."""
+"""Recurrent layers by cuDNN: all steps of an LSTM or GRU in one call, its gradient in two."""
 
 from ctypes import byref, c_size_t, c_void_p
 from dataclasses import dataclass, replace
@@ -8,8 +8,8 @@ from sparkdl.engine.backends.cuda.libraries import cudnn_rnn_api as api
 from sparkdl.engine.backends.cuda.libraries.cudnn_rnn_api import RnnDescriptor, check, ints
 from sparkdl.errors import DeviceError, UnsupportedError
 
-BASE = 1 << 32  # an address that is never read: only offsets from it are needed
-GATES = {  # blocks of ours in the order of cuDNN's
+BASE = 1 << 32  # never dereferenced: only offsets from it are used
+GATES = {  # our blocks in cuDNN's order
     "LSTM": (0, 1, 2, 3),  # i, f, g, o in both
     "GRU": (1, 0, 2),  # cuDNN's r, u, o are u, r, o here
 }
@@ -18,7 +18,7 @@ GATES = {  # blocks of ours in the order of cuDNN's
 def load_adapter(driver):
     """Returns the adapter for a device.
 
-    Raises UnsupportedError where the library is missing or does not start.
+    Raises UnsupportedError if the library is missing or does not start.
     """
     try:
         return CudnnRnn(driver, api.library())
@@ -28,15 +28,15 @@ def load_adapter(driver):
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """The parameters that cuDNN needs of layers stacked on one another.
+    """The parameters that cuDNN needs for stacked layers.
 
     Parameters
     ----------
-    mode : "LSTM" or "GRU", this with the reset gate behind the product
+    mode : "LSTM", or "GRU" with the reset gate after the product
     kind : numpy type of all its arrays
     n, steps, features, units : lengths
-    layers : how many
-    tf32 : whether float32 factors may be rounded
+    layers : number of layers
+    tf32 : whether float32 factors may be rounded to TF32
     """
 
     mode: str
@@ -51,9 +51,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class WeightPiece:
-    """The position of some blocks of a layer's wx, wh or b in cuDNN's row of weights, in numbers.
+    """The position, in numbers, of blocks of a layer's wx, wh or b in cuDNN's weight vector.
 
-    A matrix lies there transposed: a row for each unit of each block.
+    A matrix is transposed there: a row for each unit of each block.
     """
 
     layer: int
@@ -64,7 +64,7 @@ class WeightPiece:
     size: int
 
     def continues(self, before):
-        """Returns whether it lies right behind another, here and there."""
+        """Returns whether it directly follows `before`, in our blocks and in cuDNN's vector."""
         same = (self.layer, self.name) == (before.layer, before.name)
         follows = before.first + before.count, before.offset + before.size
         return same and follows == (self.first, self.offset)
@@ -75,7 +75,7 @@ class CudnnRnn:
 
     Parameters
     ----------
-    driver : Driver, whose device is the calling thread's
+    driver : Driver, whose device is current for the calling thread
     library : see cudnn_rnn_api
     """
 
@@ -90,7 +90,7 @@ class CudnnRnn:
         return f"cuDNN's RNN {version // 10_000}.{version // 100 % 100}.{version % 100}"
 
     def layer(self, cell):
-        """Returns the Layer of a Cell; UnsupportedError where cuDNN has none."""
+        """Returns the RnnLayer of a Cell; UnsupportedError if cuDNN has none."""
         if cell not in self.layers:
             try:
                 self.layers[cell] = RnnLayer(self, cell)
@@ -100,14 +100,14 @@ class CudnnRnn:
 
 
 class RnnLayer:
-    """A Cell as cuDNN is told of it.
+    """A Cell with its cuDNN descriptors.
 
     Parameters
     ----------
-    weights : numbers of all weights
-    pieces : Pieces of them, one behind the other
-    reserve : bytes that the forward pass leaves for its gradient
-    work : {INFERENCE or TRAINING: bytes of workspace}
+    weights : size of the weight vector
+    pieces : its WeightPieces, in order
+    reserve : bytes that the forward pass saves for the gradient
+    work : {INFERENCE or TRAINING: workspace bytes}
     """
 
     def __init__(self, adapter, cell):
@@ -172,7 +172,7 @@ class RnnLayer:
             yield WeightPiece(layer, name, block, 1, self.place(matrix), cell.units * rows)
             if not recurrent:
                 yield WeightPiece(layer, "b", block, 1, self.place(bias), cell.units)
-            elif cell.mode == "GRU" and block == 2:  # o has a bias within the reset gate too
+            elif cell.mode == "GRU" and block == 2:  # o has another bias, inside the reset gate
                 yield WeightPiece(layer, "b", 3, 1, self.place(bias), cell.units)
 
     def place(self, address):
@@ -190,7 +190,7 @@ class RnnLayer:
         )  # fmt: skip
 
     def backward(self, arrays, scratch, stream):
-        """Computes the gradients of x and states, then adds the weights' gradients to theirs."""
+        """Computes the gradients of x and states, then adds the weights' gradients to gweights."""
         gy, glast, x, weights, states, y, reserve, gx, gweights, gstates = arrays
         (h, gh, gh0), (c, gc, gc0) = zip(pair(states), pair(glast), pair(gstates), strict=True)
         tail = *room(self.work[api.TRAINING], scratch), reserve.nbytes, reserve.address
@@ -211,7 +211,7 @@ class RnnLayer:
 
 
 def pair(arrays):
-    """Returns the addresses of h and c; a GRU has no c."""
+    """Returns the addresses of h and c, None as c of a GRU."""
     addresses = [a.address for a in arrays]
     return (*addresses, None)[:2]
 
@@ -221,7 +221,7 @@ def room(size, scratch):
 
 
 def merge_pieces(blocks):
-    """Returns neighbors of one parameter as one."""
+    """Merges adjacent blocks of one parameter."""
     row = []
     for piece in sorted(blocks, key=lambda p: p.offset):
         if row and piece.continues(row[-1]):

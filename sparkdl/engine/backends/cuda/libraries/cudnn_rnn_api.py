@@ -1,4 +1,4 @@
-"""cuDNN's C functions for recurrent layers by ctypes: the RNN API of version 8, as 9 has it.
+"""cuDNN's C functions for recurrent layers by ctypes: the RNN API of version 8, as in 9.
 
 References
 ----------
@@ -66,18 +66,18 @@ SIGNATURES = {
 
 
 def library():
-    """Returns cuDNN loaded, with all signatures."""
+    """Returns the loaded cuDNN, with all signatures."""
     return declare_signatures(load_library("cuDNN", NAMES, CURE), SIGNATURES)
 
 
 class RnnDescriptor:
-    """One of cuDNN's objects, given back when it is dropped.
+    """An object of cuDNN's, destroyed when it is dropped.
 
     Parameters
     ----------
-    kind : as in cudnnCreate...
-    set : the name of the function that describes it
-    words : of that function
+    kind : the name's part after cudnnCreate
+    set : the name of the function that sets it
+    words : arguments of that function
     """
 
     def __init__(self, library, kind, set, *words):

@@ -1,4 +1,4 @@
-"""Matrices as a library takes them: dense along one axis, a leading length, stacked evenly."""
+"""Matrices as libraries take them: dense along one axis, strided along the other, batched."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ class MatrixLayout:
 
     Parameters
     ----------
-    by_columns : whether a column's numbers lie together, not a row's
-    length, count : numbers of a row (or column), and how many rows (or columns) there are
-    leading : from one of them to the next
-    apart : from one matrix to the next, 0 where there is one
+    by_columns : whether columns are contiguous, not rows
+    length, count : numbers of a row (or column), and how many rows (or columns)
+    leading : distance from one of them to the next
+    apart : distance from one matrix to the next, 0 for a single one
     """
 
     by_columns: bool
@@ -25,7 +25,7 @@ class MatrixLayout:
 
     @classmethod
     def of(cls, array):
-        """Raises UnsupportedError where neither rows nor columns lie together."""
+        """Returns the layout of an array; UnsupportedError if rows and columns have gaps."""
         (stack, m, n), steps = array.shape, (s // array.itemsize for s in array.strides)
         apart, row, column = steps
         for by_columns, length, count, near, far in (
@@ -39,10 +39,9 @@ class MatrixLayout:
 
 
 def rows_of_stacks(arrays):
-    """Returns arrays (..., m, n) of as many stacks, or None, as lists of arrays (stack, m, n).
+    """Returns arrays (..., m, n) with equal batch axes, or None, as lists of arrays (stack, m, n).
 
-    One list where all stacks follow one another evenly; else one for each index of the axis that is
-    the shorter.
+    One list if all stacks are evenly spaced; otherwise one per index of the shorter axis.
     """
     arrays = [a if a is None else a[(None,) * (4 - a.ndim)] for a in arrays]
     known = [a for a in arrays if a is not None]

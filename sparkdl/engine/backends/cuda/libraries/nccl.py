@@ -1,7 +1,7 @@
-"""NCCL by CuPy: the adapter, and one device's place among those of several processes.
+"""NCCL by CuPy: the adapter, and a device's communicator with those of other processes.
 
-What NCCL reads from the environment (NCCL_SOCKET_IFNAME, NCCL_IB_HCA, NCCL_DEBUG ...) it reads by
-itself: whoever starts the processes sets it.
+NCCL itself reads its environment variables (NCCL_SOCKET_IFNAME, NCCL_IB_HCA, NCCL_DEBUG ...);
+whoever starts the processes sets them.
 """
 
 import base64
@@ -21,7 +21,7 @@ def load_nccl(driver):
     Raises
     ------
     UnsupportedError
-        Without CuPy, or NCCL's own library.
+        If CuPy or the NCCL library is missing.
     """
     load_cupy()
     with warnings.catch_warnings():  # CuPy's repeats the message below
@@ -33,7 +33,7 @@ def load_nccl(driver):
 
 
 class Nccl:
-    """The adapter.
+    """The adapter of NCCL.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Nccl:
 
 
 class Communicator:
-    """One device among those of several processes, all of which ask for the same in the same order.
+    """One of the devices of several processes, which all make the same calls in the same order.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ class Communicator:
     Attributes
     ----------
     id : str
-        Of the device, the same for all processes that see it.
+        Identifies the device, the same in all processes that see it.
     version : str
-        Of NCCL.
-    stream : of the driver
-        Where what is asked for is put, and nothing else.
+        Version of NCCL.
+    stream : stream of the driver
+        Carries the requests, and nothing else.
     """
 
     def __init__(self, device, nccl):
@@ -72,16 +72,16 @@ class Communicator:
         self.library, self.members = nccl.library, None
 
     def invitation(self):
-        """Returns the text by which all processes join; one process makes it."""
+        """Returns the text with which all processes join; one process creates it."""
         return base64.b64encode(self.library.get_unique_id()).decode()
 
     def join(self, size, invitation, rank):
-        """Meets the devices of all ranks. Waits for them, for ever if one does not come.
+        """Connects the devices of all ranks. Waits for them, forever if one does not come.
 
         Raises
         ------
         DeviceError
-            With what NCCL says.
+            With NCCL's message.
         """
         self.use()
         try:
@@ -91,27 +91,27 @@ class Communicator:
             raise DeviceError(f"NCCL does not accept {self.id}: {error}") from error
 
     def use(self):
-        """Makes the device the calling thread's."""
+        """Makes the device current for the calling thread."""
         self.driver.use()
 
     def check(self):
-        """Raises DeviceError if NCCL has failed. Only the thread that may `abort` asks."""
+        """Raises DeviceError if NCCL has failed; only for the thread that may `abort`."""
         try:
             self.members.check_async_error()
         except self.library.NcclError as error:
             raise DeviceError(str(error)) from error
 
     def abort(self):
-        """Gives up all that is under way; what waits for it on the device goes on with anything."""
+        """Aborts all pending exchanges; device work that waits for them gets undefined data."""
         if self.members is not None:
             self.members.abort()
 
     def destroy(self):
-        """Leaves the other devices, where all has gone well. May wait for them."""
+        """Disconnects after success; may wait for the other devices."""
         if self.members is not None:
             self.members.destroy()
 
-    # Of numbers at an address of the device, in place
+    # In place, on numbers at a device address
 
     def sum(self, address, count, dtype):
         """Replaces numbers by their sum over all ranks."""
@@ -137,7 +137,7 @@ class Communicator:
 
     @contextmanager
     def _together(self):
-        """Makes several calls at once; by themselves NCCL's own verbs want pieces of one length."""
+        """Groups several calls: NCCL's own scatter and gather need pieces of equal length."""
         self.library.groupStart()
         try:
             yield
@@ -154,7 +154,7 @@ class Communicator:
 
     @contextmanager
     def _raise_errors(self, what):
-        """Raises NCCL's errors as ours."""
+        """Raises NCCL's errors as DeviceError."""
         try:
             yield
         except self.library.NcclError as error:

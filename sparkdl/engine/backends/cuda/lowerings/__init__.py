@@ -1,1 +1,1 @@
-"""Functions that turn one node into launches of kernels or calls of a library."""
+"""Functions that lower a node to launches of kernels or calls of a library."""

@@ -1,4 +1,4 @@
-"""Products of sequences head by head, read where they lie: no head is laid out apart."""
+"""Products of sequences per head, on views: no head is copied."""
 
 import numpy as np
 

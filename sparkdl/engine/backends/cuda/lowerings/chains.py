@@ -1,4 +1,4 @@
-"""An elementwise chain and its arrays, as a launch of a kernel written for it."""
+"""An elementwise chain and its arrays, as a launch of a kernel generated for it."""
 
 from functools import cache
 
@@ -20,18 +20,18 @@ LARGE = 1 << 30
 
 
 def may_chain(node):
-    """Returns whether a chain may have a node in it; its operands may broadcast."""
+    """Returns whether a chain may contain a node; its operands may broadcast."""
     kinds = {tensor.spec.dtype for tensor in (*node.inputs, *node.outputs)}
     return type(node.op) in OPERATIONS and kinds <= C_TYPES.keys()
 
 
 def is_chain(node):
-    """Returns whether `chain` is what a node is lowered by."""
+    """Returns whether a node is lowered by `chain`."""
     return isinstance(node.op, ChainOp) or may_chain(node)
 
 
 def chain(session, op, inputs, outputs):
-    """Lowers a ChainOp or an elementwise operation; an output may lie on an input of its shape."""
+    """Lowers a ChainOp or elementwise operation; an output may alias an input of its shape."""
     op = op if isinstance(op, ChainOp) else ChainOp(((op, tuple(range(len(inputs)))),), (0,))
     shape = outputs[0].shape
     arrays = [*(np.broadcast_to(x, shape) for x in inputs), *outputs]
@@ -56,7 +56,7 @@ def number(n, large):
 
 
 def layout_of(stride, array):
-    """Returns how an array's numbers lie along a row."""
+    """Returns the layout of an array's numbers along a row."""
     return {0: SHARED, array.itemsize: DENSE}.get(stride, APART)
 
 
@@ -75,7 +75,7 @@ def numbers_at_once(arrays, layouts, length, steps):
 
 @cache
 def text(op, inputs, outputs, layouts, axes, at_once, large):
-    """The kernel's text; a network repeats a few chains many times."""
+    """Returns the kernel's source; cached, as networks repeat a few chains many times."""
     specs = [Spec((), kind) for kind in inputs]
     for step, operands in op.steps:
         of = [specs[i] for i in operands]
@@ -96,7 +96,7 @@ def text(op, inputs, outputs, layouts, axes, at_once, large):
 
 
 def decompose_calls(session, op, inputs, output):
-    """Calls of an operation that decomposes into elementwise ones."""
+    """Returns the calls of an operation that is elementwise or decomposes into such."""
     tensors = [Tensor(Spec(a.shape, a.dtype.name)) for a in inputs]
     y = op.decompose(*tensors) if type(op) not in OPERATIONS else op(*tensors)
     graph = Graph({str(i): t for i, t in enumerate(tensors)}, {"y": y})
@@ -107,12 +107,12 @@ def decompose_calls(session, op, inputs, output):
 
 
 def copy_array(session, op, inputs, outputs):
-    """The numbers of the input in the type and order of the output, repeated where it is wider."""
+    """Copies the input to the type and layout of the output, with broadcasting."""
     return chain(session, copy, inputs, outputs)
 
 
 def one_hot(session, op, inputs, outputs):
-    """A class for each place of the last axis, beside the labels."""
+    """Compares the labels with each class along the last axis."""
     [labels] = inputs
     classes = session.constant(np.arange(op.classes).astype(labels.dtype))
     return chain(session, equal, [np.expand_dims(labels, -1), classes], outputs)

@@ -11,12 +11,12 @@ from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.normalization import PerChannelOp
 
 THREADS, LANES = 256, 32
-EACH = 8  # numbers that a thread should at least have before blocks share a channel's
+EACH = 8  # least numbers per thread before blocks share a channel
 
 
 @dataclass(frozen=True)
 class MomentsOp(PerChannelOp):
-    """Mean and biased variance (C,) of x (N, C, ...), in the type of computing."""
+    """Mean and biased variance (C,) of x (N, C, ...), in the type of computation."""
 
     def shape(self, x):
         return (Spec(x.shape[1:2], computing_dtype(x.dtype)),) * 2
@@ -24,7 +24,7 @@ class MomentsOp(PerChannelOp):
 
 @dataclass(frozen=True)
 class SlopesOp(PerChannelOp):
-    """(sum of gy, sum of gy x^) (C,), x^ = (x - mean) / sqrt(variance + epsilon), likewise."""
+    """(sum of gy, sum of gy x^) (C,), x^ = (x - mean) / sqrt(variance + epsilon), in their type."""
 
     def shape(self, gy, x, mean, variance):
         return mean, mean
@@ -49,7 +49,7 @@ def slopes(session, op, gy, x, mean, variance, total, product):
 
 
 class ChannelJob:
-    """The partition of the numbers of channels among blocks and threads."""
+    """The split of the numbers of channels among blocks and threads."""
 
     def __init__(self, session, x, gy=None):
         gy = x if gy is None else gy

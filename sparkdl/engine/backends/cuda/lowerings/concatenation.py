@@ -1,4 +1,4 @@
-"""Arrays one behind the other along an axis: one kernel, where all lie in one order."""
+"""Concatenation along an axis: one kernel if all arrays have one memory order."""
 
 from itertools import accumulate
 from math import gcd, prod
@@ -9,7 +9,7 @@ from sparkdl.engine.backends.cuda.kernels import walks
 from sparkdl.engine.backends.cuda.lowerings.chains import copy_array
 
 THREADS = 256
-MOST = 64  # parts of a launch
+MOST = 64  # parts per launch
 
 
 def concat(session, op, *xs_and_y):
@@ -24,7 +24,7 @@ def concat(session, op, *xs_and_y):
 
 
 def one_by_one(session, axis, xs, y):
-    """Calls that copy each part to its place, in any order and type."""
+    """Returns calls that copy each part to its place, in any order and type."""
     calls, stops = [], accumulate(x.shape[axis] for x in xs)
     for x, stop in zip(xs, stops, strict=True):
         part = y[(*(slice(None),) * axis, slice(stop - x.shape[axis], stop))]
@@ -33,7 +33,7 @@ def one_by_one(session, axis, xs, y):
 
 
 def together(session, axis, xs, y):
-    """Calls for parts that lie as y does: each of its rows is a row of every part."""
+    """Returns calls for parts in the order of y: each of its rows is a row of every part."""
     if not y.size:
         return []
     widths = [prod(x.shape[axis:]) * x.itemsize for x in xs]
@@ -54,7 +54,7 @@ def together(session, axis, xs, y):
 
 
 def places(starts, widths):
-    """Returns where the parts begin in a row, and how wide they are."""
+    """Returns the start of each part in a row, and its width."""
     table = np.zeros((2, MOST), np.uint32)
     table[0, : len(widths)], table[1, : len(widths)] = starts[: len(widths)], widths
     return table

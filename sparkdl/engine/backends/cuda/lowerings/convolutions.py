@@ -1,4 +1,4 @@
-"""Convolutions by our own kernels: right for all shapes, slower than a library's."""
+"""Convolutions by our own kernels: for all shapes, slower than a library's."""
 
 from math import prod
 
@@ -15,17 +15,17 @@ from sparkdl.errors import UnsupportedError
 
 TILE, GRID = 64, 65_535
 CHANNELS = np.dtype([("inner", "u4"), ("outer", "u4")])
-LEAST = 256  # windows that a block of the weights' gradient should at least add up
+LEAST = 256  # least windows per block of the weights' gradient
 
 
 def forward(session, op, x, w, y, bias=None, after="(a)"):
-    """Calls of y = after(convolution of x with w, + bias), in C."""
+    """Returns calls of y = after(convolution of x with w, + bias); `after` is C code."""
     at = windows(op, x.shape[2:], y.shape[2:])
     return product(session, "conv", (op, at), (x, w, y), bias, after)
 
 
 def backward_input(session, op, gy, w, gx, bias=None, after="(a)"):
-    """Calls of the gradient for the input; also a transposed convolution, with its bias."""
+    """Returns calls of the gradient of the input, or a transposed convolution with its bias."""
     at = windows(op, gx.shape[2:], gy.shape[2:])
     return product(session, "conv_grad_input", (op, at), (gy, w, gx), bias, after)
 
@@ -44,7 +44,7 @@ def product(session, name, job, arrays, bias, after):
 
 
 def backward_weights(session, op, gy, x, gw):
-    """Calls of the gradient for the weights: parts of it, then their sum, in one order always."""
+    """Returns calls of the gradient of the weights: partial sums, added in a fixed order."""
     require_narrow_floats(gy, x)
     at, of_group = windows(op, x.shape[2:], gy.shape[2:]), channels(op, gw)
     total, columns = len(gy) * prod(gy.shape[2:]), gw.size // max(len(gw), 1)
@@ -67,7 +67,7 @@ def backward_weights(session, op, gy, x, gw):
 
 
 def parts_of(session, total, tiles, groups):
-    """Returns among how many blocks each tile's windows are dealt, so that all processors work."""
+    """Returns how many blocks share a tile's windows, so that all processors work."""
     target = -(-4 * session.device.driver.properties.processors // tiles)
     return parts_needed(total, max(1, min(target, total // LEAST, GRID // groups)))
 

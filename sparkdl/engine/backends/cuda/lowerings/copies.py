@@ -9,7 +9,7 @@ THREADS = 256
 
 
 def copy_view(session, op, x, y):
-    """Copies the view that an operation gives of its input, or of a part of it."""
+    """Copies the view that an operation returns of its input."""
     return copy_array(session, op, [op.reference(x)], [y])
 
 
@@ -18,7 +18,7 @@ def transpose(session, op, x, y):
 
 
 def pad(session, op, x, y):
-    """Zeros, then x in the midst of them."""
+    """Fills y with zeros, then copies x inside."""
     inside = tuple(slice(a, a + n) for a, n in zip(op.before, x.shape, strict=True))
     return [
         session.fill(y.flat_bytes()),
@@ -27,7 +27,7 @@ def pad(session, op, x, y):
 
 
 def relayout(session, op, x, y):
-    """A reshape between orders in memory: a copy where one side can be shown as the other."""
+    """Reshapes between memory orders: a strided copy if one side can be viewed as the other."""
     if y.flags.c_contiguous:
         return copy_array(session, op, [x], [y.reshape(x.shape)])
     if x.flags.c_contiguous:

@@ -1,4 +1,4 @@
-"""Random numbers, each a function of the example: bit by bit what sparkdl.philox gives."""
+"""Random numbers as functions of the example, bit for bit those of sparkdl.philox."""
 
 from math import prod
 

@@ -1,6 +1,6 @@
-"""Rows of a table by their numbers; the gradient adds rows in an order that is always the same.
+"""Rows of a table by index; the gradient adds rows in a fixed order.
 
-The indices are sorted with their places, so that all rows for one place of the table lie together.
+The indices are sorted with their positions, so that all rows for one table row are adjacent.
 """
 
 from math import prod
@@ -11,9 +11,9 @@ from sparkdl.engine.backends.cuda.kernels.walks import require_few_numbers
 from sparkdl.engine.dtypes import computing_dtype, is_float
 from sparkdl.errors import UnsupportedError
 
-THREADS, OWN = 256, 512  # OWN numbers are sorted by a block alone
-CHUNK = 64  # sorted rows that a block adds up
-WIDEST_ROW = 65_535 * THREADS  # numbers of a row, for blocks along the grid's second axis
+THREADS, OWN = 256, 512  # OWN numbers are sorted by one block
+CHUNK = 64  # sorted rows per block
+WIDEST_ROW = 65_535 * THREADS  # numbers, by the limit of the grid's second axis
 
 
 def gather(session, op, table, indices, y):
@@ -56,7 +56,7 @@ def scatter_add(session, op, y, indices, table):
 
 
 def sort(session, keys, length, types):
-    """Calls of a bitonic sort (Batcher 1968) of so many numbers, a power of 2."""
+    """Returns calls of a bitonic sort (Batcher 1968) of `length` numbers, a power of 2."""
     step, block = (session.family("gather.cu", n, **types) for n in ("sort_step", "sort_block"))
 
     def alone(first, last):

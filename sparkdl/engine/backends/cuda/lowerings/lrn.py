@@ -1,4 +1,4 @@
-"""Local response normalization, over channels or places, and its gradient."""
+"""Local response normalization, across channels or within them, and its gradient."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def forward(session, op, x, y):
 
 
 def backward(session, op, gy, x, gx):
-    """Computes first what reaches the neighbors of each number, then what each gets of it."""
+    """Computes each number's term for its neighbors first, then each number's gradient."""
     require_narrow_floats(gy, x, gx)
     if over_neighboring_channels(op, gy, x, gx):
         return channel_calls(session, op, "lrn_channels_grad", gy, x, gx)
@@ -29,7 +29,7 @@ def backward(session, op, gy, x, gx):
 
 
 def over_neighboring_channels(op, *arrays):
-    """Returns whether channels lie last, and a thread reads all of a neighborhood at once."""
+    """Returns whether channels are last and both sides' neighbors fit in a wide access."""
     number = WIDEST // arrays[0].itemsize
     return (
         not op.within
@@ -41,7 +41,7 @@ def over_neighboring_channels(op, *arrays):
 
 
 def channel_calls(session, op, name, *arrays):
-    """A launch of a kernel of lrn_channels.cu."""
+    """Returns a launch of a kernel of lrn_channels.cu."""
     x, number = arrays[0], WIDEST // arrays[0].itemsize
     kinds = {"T": x.dtype.name, "V": number, "ACROSS": op.size // 2, "BETA": f"{op.beta!r}f"}
     function = session.family("lrn_channels.cu", name, **kinds)
@@ -53,7 +53,7 @@ def channel_calls(session, op, name, *arrays):
 
 
 def calls(session, op, x, kernels):
-    """A launch of each (name, arrays, scratch), whose last array of several comes after scratch."""
+    """Returns a launch per (name, arrays, scratch); the array written comes after scratch."""
     launches = []
     for name, arrays, scratch in kernels if x.size else []:
         function = session.family("lrn.cu", name, T=x.dtype.name)

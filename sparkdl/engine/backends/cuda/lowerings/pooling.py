@@ -1,4 +1,4 @@
-"""Pooling and its gradients; maxima by the places of them, which the forward pass notes."""
+"""Pooling and its gradients; those of maxima use positions stored in the forward pass."""
 
 from math import prod
 
@@ -9,7 +9,7 @@ from sparkdl.engine.backends.cuda.kernels.windows import THREADS, layout_of, win
 from sparkdl.engine.dtypes import is_float
 from sparkdl.errors import UnsupportedError
 
-MOST_UNROLLED = 64  # places of a window
+MOST_UNROLLED = 64  # positions of a window
 
 
 def maxima(session, op, x, y, places=None):
@@ -26,7 +26,7 @@ def to_places(session, op, gy, places, gx):
 
 
 def backward(session, op, gy, x, y, gx):
-    """The gradient where no places were noted: they are looked for again."""
+    """Computes the gradient without stored positions: searches for the maxima again."""
     find, at, where = find_places(session, op, x, y)
     kinds, layouts = {"P": "int32"}, (layout_of(gy), layout_of(y), layout_of(gx))
     calls, name = pool(session, "max_to_places", gx, gy, kinds, (at, layouts, (gy, where, gx)))
@@ -41,7 +41,7 @@ def lower_max_pick(session, op, g, x, y, out):
 
 
 def find_places(session, op, x, y):
-    """Calls that find the places of maxima, the windows, and the memory of the places."""
+    """Returns calls that find the positions of maxima, the windows, and the positions' memory."""
     at, where = windows(op, x.shape[2:], y.shape[2:]), session.scratch(y.size * 4)
     values = at, (layout_of(x), layout_of(y), layout_of(y)), (x, None, where)
     calls, _ = pool(session, "max_pool", y, x, {"P": "int32"}, values)
@@ -63,7 +63,7 @@ def mean_backward(session, op, gy, gx):
 
 
 def pool(session, name, output, read, kinds, job):
-    """Calls of a kernel with a thread for some neighboring numbers of the array `output`."""
+    """Returns calls of a kernel with a thread for some neighboring numbers of `output`."""
     if not is_float(read.dtype):
         raise UnsupportedError(f"cuda pools floats, got {read.dtype}")
     at, where, arrays = job
@@ -78,7 +78,7 @@ def pool(session, name, output, read, kinds, job):
 
 
 def numbers_together(output, where, arrays):
-    """Returns how many neighboring channels a thread can read and write as one."""
+    """Returns how many neighboring channels a thread can access at once."""
     number = max(1, WIDEST // output.itemsize)
     while number > 1 and not (
         output.shape[1] % number == 0
@@ -90,13 +90,13 @@ def numbers_together(output, where, arrays):
 
 
 def lies_together(layout, number):
-    """Returns whether each `number` channels lie side by side, at a multiple of so many numbers."""
+    """Returns whether groups of `number` channels are contiguous and aligned."""
     steps = layout["example"], *layout["space"]
     return layout["channel"] == 1 and all(step % number == 0 for step in steps)
 
 
 def constants(at):
-    """Returns what a kernel knows of windows when it is compiled."""
+    """Returns the compile-time constants of windows."""
     names = {"SIZE": "size", "STRIDE": "stride", "DILATION": "dilation"}
     found = {f"{n}{i}": int(v) for n, field in names.items() for i, v in enumerate(at[field])}
     return found | {"UNROLL": MOST_UNROLLED if prod(at["size"]) <= MOST_UNROLLED else 1}

@@ -1,4 +1,4 @@
-"""A product with all that cuBLASLt does in the same pass."""
+"""A product with everything that cuBLASLt computes in the same pass."""
 
 from dataclasses import dataclass
 
@@ -17,16 +17,16 @@ class EpilogueProductOp(Op):
     ----------
     product : MatMulOp
     dtype : numpy type of all outputs
-    bias, plus : whether there are these inputs
+    bias, plus : whether these inputs exist
     activation : ReluOp, GeluOp or GeluGradOp by tanh, or None
-        GeluGradOp takes the product for gy, and what gelu was of for a last input
-    before : whether what gelu is of is an output
-    sums : whether there is another output: with GeluGradOp the sums of y over its rows, else of w
+        GeluGradOp takes the product as gy, and gelu's input as the last input
+    before : whether gelu's input is an output
+    sums : whether the sums over rows are an output: of y with GeluGradOp, else of w
 
     Shapes
     ------
-    x, w as `product` takes them, bias (n,), plus (m, n), what gelu was of (m, n); y (m, n), before
-    (m, n), sums (n,)
+    x, w as `product` takes them, bias (n,), plus (m, n), gelu's input (m, n); y (m, n),
+    before (m, n), sums (n,)
     """
 
     product: MatMulOp
@@ -39,7 +39,7 @@ class EpilogueProductOp(Op):
 
     @classmethod
     def of(cls, node):
-        """Returns a node as one of these, with the same inputs, or None."""
+        """Returns a node as an EpilogueProductOp with the same inputs, or None."""
         if node is None or len(node.outputs[0].shape) != 2:
             return None
         if isinstance(node.op, MatMulOp):
@@ -67,7 +67,7 @@ class EpilogueProductOp(Op):
         return self.product.flops(x, w)
 
     def by_name(self, inputs, outputs):
-        """Returns {name: value} of all inputs and outputs but the factors."""
+        """Returns {name: value} of all inputs and outputs except the factors."""
         has = {
             "bias": self.bias,
             "plus": self.plus,
@@ -79,6 +79,6 @@ class EpilogueProductOp(Op):
 
 
 def has_epilogue(activation):
-    """Returns whether cuBLASLt has an activation, or its gradient."""
+    """Returns whether cuBLASLt supports an activation, or its gradient."""
     by_tanh = isinstance(activation, GeluOp | GeluGradOp) and activation.approximate
     return by_tanh or isinstance(activation, ReluOp)

@@ -1,4 +1,4 @@
-"""Matrix products: by cuBLASLt where it is, else by a kernel of our own, right but slower."""
+"""Matrix products: by cuBLASLt if available, else by our own kernel, which is slower."""
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def fuses(op):
 
 
 def lower_epilogue_product(session, op, inputs, outputs):
-    """Lowers a FollowedOp: one call, or where the library refuses that, one for each part."""
+    """Lowers an EpilogueProductOp to one call, or to one per part if the library refuses that."""
     x, w = op.product.operands(*inputs[:2])
     named = op.by_name(inputs, outputs)
     product = Product(x=x, w=w, activation=EPILOGUES[type(op.activation)], **named)
@@ -56,7 +56,7 @@ def lower_epilogue_product(session, op, inputs, outputs):
 
 
 def separate_calls(session, op, x, w, y, bias=None, plus=None, kept=None, sums=None):
-    """The calls of an EpilogueProductOp with a pass over memory for each part."""
+    """Returns the calls of an EpilogueProductOp with a pass over memory for each part."""
     slope = isinstance(op.activation, GeluGradOp)
     calls, name, *_ = product(session, x, w, y)
     for more in (m for m in (bias, plus) if m is not None):
@@ -71,7 +71,7 @@ def separate_calls(session, op, x, w, y, bias=None, plus=None, kept=None, sums=N
 
 
 def product(session, x, w, y, scale=1.0):
-    """Calls of y = scale x w of matrices, stacks of them or stacks of stacks."""
+    """Returns calls of y = scale x w of matrices, stacks of them or stacks of stacks."""
     library = session.libraries.products
     if library is None or not y.size:
         return gemm_calls(session, x, w, y, scale=scale)
@@ -82,7 +82,7 @@ def product(session, x, w, y, scale=1.0):
 
 
 def gemm_calls(session, x, w, y, bias=None, activation=None, scale=1.0):
-    """Calls of y = activation(scale x w + bias) by our own kernel."""
+    """Returns calls of y = activation(scale x w + bias) by our own kernel."""
     if {x.dtype, w.dtype} != {x.dtype} or not is_float(x.dtype) or x.dtype == np.float64:
         raise UnsupportedError(f"cuda has no product of {x.dtype} and {w.dtype}")
     require_few_numbers(x, w, y)
@@ -100,7 +100,7 @@ def gemm_calls(session, x, w, y, bias=None, activation=None, scale=1.0):
     kinds["AFTER(a)"] = activation_source(activation)
     function = session.family("gemm.cu", "gemm", **kinds)
     numbers = m, n, x.shape[3], inner, *map(matrix, (x, w, y))
-    calls, some = [], GRID // inner  # stacks that a grid has room for
+    calls, some = [], GRID // inner  # stacks that fit in a grid
     for i in range(0, outer, some):
         stacks = slice(i, i + some)
         grid = -(-m // TILE), -(-n // TILE), inner * len(range(outer)[stacks])
@@ -110,7 +110,7 @@ def gemm_calls(session, x, w, y, bias=None, activation=None, scale=1.0):
 
 
 def activation_source(activation):
-    """Returns an activation of a, or none, in C."""
+    """Returns the C code of an activation of `a`, or of none."""
     return "(a)" if activation is None else expression(activation, ["float32"], ["a"])
 
 

@@ -1,4 +1,4 @@
-"""Recurrent layers as nodes that cuDNN runs in one call, or the gradient in two."""
+"""Recurrent layers as nodes that cuDNN runs in one call, with the gradient in two."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,11 +18,11 @@ class WalkOp(Op):
     Parameters
     ----------
     cell : Cell
-    reserve : bytes that are left for the gradient
+    reserve : bytes saved for the gradient
 
     Shapes
     ------
-    x (N, T, F), weights (all,), states (N, H) or, of several layers, (layers, N, H); y (N, T, H)
+    x (N, T, F), weights (all,), states (N, H) or, for several layers, (layers, N, H); y (N, T, H)
     """
 
     cell: Cell
@@ -46,7 +46,7 @@ class WalkOp(Op):
 class WalkGradOp(Op):
     """(gx, gweights, gstates ...) of (gy, glast ..., x, weights, states ..., y, reserve).
 
-    What is in `reserve` is lost.
+    Destroys the content of `reserve`.
     """
 
     cell: Cell
@@ -90,7 +90,7 @@ def backward(session, op, inputs, outputs):
 
 
 def check_walk(layer, gradient="", reserve=None, **given):
-    """Raises OperandError unless each array is what cuDNN takes it for; several are h and c."""
+    """Raises OperandError unless each array is as cuDNN assumes; lists are of h and c."""
     cell = layer.cell
     state = (cell.n, cell.units) if cell.layers == 1 else (cell.layers, cell.n, cell.units)
     states = dict.fromkeys(("states", "last"), state)
@@ -104,7 +104,7 @@ def check_walk(layer, gradient="", reserve=None, **given):
 
 
 def together(arrays):
-    """Returns the arrays, which cuDNN wants without gaps."""
+    """Returns the arrays; refuses those with gaps, as cuDNN does not support them."""
     if not all(a.flags.c_contiguous for a in arrays):
         raise UnsupportedError("cuDNN's RNN takes arrays without gaps")
     return arrays

@@ -1,4 +1,4 @@
-"""Sums and maxima along axes, in one launch or, where few results are of many numbers, in two."""
+"""Sums and maxima along axes: one launch, or two for few results of many numbers each."""
 
 from math import gcd, prod
 
@@ -14,8 +14,8 @@ from sparkdl.engine.backends.cuda.kernels.walks import (
 from sparkdl.engine.dtypes import is_float
 
 THREADS = 256
-EACH = 8  # numbers that a thread should at least have before blocks share a result's
-FEW = 4  # results side by side that read too little at once
+EACH = 8  # least numbers per thread before blocks share a result
+FEW = 4  # adjacent results for which reads are too narrow
 
 
 def sum_along(session, op, x, y):
@@ -27,14 +27,14 @@ def max_along(session, op, x, y):
 
 
 def sum_to(session, op, x, y):
-    """The sum over what a broadcast repeated."""
+    """Sums over the axes that a broadcast repeated."""
     lead = x.ndim - y.ndim
     repeated = [i + lead for i, n in enumerate(y.shape) if n == 1 and x.shape[i + lead] != 1]
     return reduction_calls(session, x, y, (*range(lead), *repeated))
 
 
 def reduction_calls(session, x, y, along, maximum=False):
-    """Calls that fill y, whose axes are those of x but `along`, left out or of length 1."""
+    """Returns calls that fill y, whose axes are those of x; `along` are left out or of length 1."""
     require_few_numbers(x)
     kept = [a for a in range(x.ndim) if a not in along]
     places = y.strides if y.ndim == len(kept) else [y.strides[a - x.ndim] for a in kept]
@@ -47,7 +47,7 @@ def reduction_calls(session, x, y, along, maximum=False):
 
 
 class ReductionJob:
-    """A reduction: [size, step in x, step in y] of kept axes, [size, step] of others."""
+    """A reduction: [size, stride in x, stride in y] per kept axis, [size, stride] per other."""
 
     def __init__(self, session, x, y, kept, along, maximum):
         self.session, self.x, self.y, self.kept, self.along = session, x, y, kept, along
@@ -76,7 +76,7 @@ class ReductionJob:
         ]
 
     def lie_together(self):
-        """Returns whether results are of numbers side by side that a thread reads at once."""
+        """Returns whether adjacent numbers, which a thread reads at once, have adjacent results."""
         size, v = self.x.itemsize, WIDEST // self.x.itemsize
         if [len(self.kept), len(self.along)] != [1, 1] or self.x.address % WIDEST or v < 2:
             return False
@@ -84,7 +84,7 @@ class ReductionJob:
         return step == size and count % v == 0 and apart % WIDEST == 0 and length >= THREADS
 
     def calls_together(self):
-        """Calls of `reduce_together`, and of `reduce` that joins what blocks have left."""
+        """Returns calls of `reduce_together`, and of `reduce` to combine the blocks' results."""
         v, kind = WIDEST // self.x.itemsize, accumulator(self.x, self.y)
         size, packs = np.dtype(kind).itemsize, self.results // v
         lanes = gcd(packs, 32)
@@ -103,18 +103,18 @@ class ReductionJob:
         return [first, self.launch(scratch, self.y, last, between, 32, reads=kind)]
 
     def behind(self, size):
-        """Returns the steps of the kept axes where results lie behind one another."""
+        """Returns the strides of the kept axes for contiguous results."""
         return [size * prod(n for n, *_ in self.kept[i + 1 :]) for i in range(len(self.kept))]
 
     def lanes(self):
-        """Returns results side by side: as many as make a warp's reads lie together."""
+        """Returns the number of adjacent results per block that makes a warp's reads contiguous."""
         kept, along = (axes[-1][1] if axes else 1 << 60 for axes in (self.kept, self.along))
         if kept < along:
             return min(32, power(self.results))
         return max(1, min(THREADS // power(self.length), power(self.results)))
 
     def parts(self, lanes):
-        """Returns into how many parts a result's numbers fall, so that all processors have work."""
+        """Returns how many parts a result's numbers are split into, so that all processors work."""
         return self.parts_of(-(-self.results // lanes), lanes)
 
     def parts_of(self, blocks, lanes):
@@ -136,12 +136,12 @@ class ReductionJob:
 
 
 def accumulator(x, y):
-    """Returns the type in which numbers are added up."""
+    """Returns the accumulator's type."""
     if is_float(x.dtype):
         return "float64" if x.dtype == np.float64 else "float32"
     return y.dtype.name
 
 
 def power(n):
-    """Returns the smallest power of 2 that is not below n, at most the threads of a block."""
+    """Returns the smallest power of 2 that is at least n, at most the threads of a block."""
     return min(THREADS, 1 << max(n - 1, 0).bit_length())

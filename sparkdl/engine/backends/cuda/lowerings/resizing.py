@@ -1,4 +1,4 @@
-"""Images at another size: what each number is made of, worked out once on the host."""
+"""Resized images: the sources of each number and their weights, computed once on the host."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def backward(session, op, gy, gx):
 
 
 def resize_calls(session, name, op, spaces, arrays):
-    """Calls of a kernel; `spaces` are the one that numbers are taken from and the resized one."""
+    """Returns calls of a kernel; `spaces` are the spatial shapes before and after resizing."""
     require_narrow_floats(*arrays)
     source, target = ((1,) * (AXES - len(space)) + tuple(space) for space in spaces)
     tables = [table(a, b, op.linear) for a, b in zip(source, target, strict=True)]
@@ -40,9 +40,7 @@ def resize_calls(session, name, op, spaces, arrays):
 def table(source, target, linear):
     """Returns (first (target,), share (target, 2), range (source, 2)) along an axis.
 
-    See kernels/resize.cu.
-
-    `first` may say that the second neighbor lies past the end, whose share is 0.
+    See kernels/source/resize.cu. The second neighbor may be past the end; then its share is 0.
     """
     matrix = weights(source, target, linear, np.float32)
     first = (matrix > 0).argmax(1)

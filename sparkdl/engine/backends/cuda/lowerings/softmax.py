@@ -1,4 +1,4 @@
-"""Softmax and its logarithm along the last axis, their gradients, and the cross entropy."""
+"""Softmax and its logarithm along the last axis, their gradients, and cross entropy."""
 
 from dataclasses import dataclass
 from math import prod
@@ -32,7 +32,7 @@ def cross_entropy(session, op, logits, labels, losses):
 
 @dataclass(frozen=True)
 class CrossEntropyGradOp(Op):
-    """gy (rows, 1) by (softmax of logits (rows, classes) - 1 at the labels (rows,))."""
+    """gy (rows, 1) times (softmax of logits (rows, classes) minus 1 at the labels (rows,))."""
 
     def shape(self, logits, labels, gy):
         return logits
@@ -45,7 +45,7 @@ def cross_entropy_backward(session, op, logits, labels, gy, gx):
 
 
 def launch_rows(session, name, rows, length, steps, arrays, L="int32", LOGARITHM=0):
-    """Calls of a kernel with a block for each row of so many numbers."""
+    """Returns calls of a kernel with a block for each of `rows` rows of `length` numbers."""
     kinds = {"T": arrays[0].dtype.name, "L": L, "LOGARITHM": LOGARITHM}
     function = session.family("softmax.cu", name, **kinds)
     values = *steps, length, *arrays
@@ -53,5 +53,5 @@ def launch_rows(session, name, rows, length, steps, arrays, L="int32", LOGARITHM
 
 
 def threads(length):
-    """Returns the threads of a block for a row of so many numbers, in whole warps."""
+    """Returns the threads per block for a row of `length` numbers, in whole warps."""
     return min(1024, max(32, 1 << max(length // 4 - 1, 0).bit_length()))

@@ -1,4 +1,4 @@
-"""Blocks of an image as channels, so that a convolution with a stride becomes one without."""
+"""Blocks of an image as channels, so that a strided convolution becomes one without stride."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from sparkdl.engine.backends.cuda.kernels.windows import THREADS
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op
 
-TOGETHER = 8  # channels that a thread makes
+TOGETHER = 8  # channels per thread
 STEPS = "example", "channel", "row", "column"
 NUMBERS = "height", "width", "above", "before", "rows", "columns"
 BLOCKS = np.dtype([(n, "i8") for n in STEPS] + [(n, "i4") for n in NUMBERS])
@@ -16,15 +16,15 @@ BLOCKS = np.dtype([(n, "i8") for n in STEPS] + [(n, "i4") for n in NUMBERS])
 
 @dataclass(frozen=True)
 class SpaceToDepthOp(Op):
-    """y (N, channels, *space) of an image x (N, C, H, W): y's place (h, w) has x's block there.
+    """y (N, channels, *space) of images x (N, C, H, W): y holds block (h, w) of x at (h, w).
 
     Parameters
     ----------
     block : rows and columns of a block
     before : rows and columns of zeros before those of x
-    space : of y
-    channels : of y, a multiple of 8; block x block x C, c fastest, then zeros
-    dtype : of y
+    space : spatial shape of y
+    channels : of y, a multiple of 8: block x block x C, C fastest, then zeros
+    dtype : numpy type of y
     """
 
     block: int

@@ -1,4 +1,4 @@
-"""The numbers that windows see beside each other, and back where they came from."""
+"""The contents of windows side by side, and their sums back in the image."""
 
 import numpy as np
 

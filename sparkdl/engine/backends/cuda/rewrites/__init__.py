@@ -1,1 +1,1 @@
-"""Functions that turn a graph into one that this backend runs faster."""
+"""Functions that rewrite a graph into one that this backend runs faster."""

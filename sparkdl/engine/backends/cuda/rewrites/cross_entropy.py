@@ -1,4 +1,4 @@
-"""The gradient of a cross entropy becomes one node: no softmax lies in memory."""
+"""The gradient of a cross entropy as one node, without a softmax in memory."""
 
 from sparkdl.engine.backends.cuda.lowerings.softmax import CrossEntropyGradOp
 from sparkdl.engine.dtypes import is_narrow
@@ -25,7 +25,7 @@ def rule(node, inputs, uses):
 
 
 def distance_of(tensor, now, uses):
-    """Returns (logits, labels) of softmax(logits) - one_hot(labels) that nobody else reads."""
+    """Returns (logits, labels) of softmax(logits) - one_hot(labels) if nothing else reads it."""
     node = now.node
     if node is None or not isinstance(node.op, SubOp) or not once(tensor, uses):
         return None

@@ -1,4 +1,4 @@
-"""Scores, softmax and mix of a program's attention become one graph of cuDNN's, each way."""
+"""Scores, softmax and mix of attention as one graph of cuDNN's in each direction."""
 
 from functools import lru_cache
 
@@ -18,11 +18,11 @@ from sparkdl.engine.ops.shape import CastOp
 from sparkdl.engine.ops.softmax import SoftmaxGradOp, SoftmaxOp
 from sparkdl.errors import UnsupportedError
 
-NEVER = -3e4  # what is added to scores that do not count is below that, in float16 too
+NEVER = -3e4  # biases that hide a score are below this, even in float16
 
 
 def fuse_attention(graph, session):
-    """Returns the graph with attention, and its gradient, where cuDNN takes both."""
+    """Returns the graph with attention and its gradient by cuDNN if it accepts both."""
     if session.libraries.graphs is None:
         return graph
     users, groups = readers(graph), []
@@ -33,9 +33,9 @@ def fuse_attention(graph, session):
 
 
 def match_attention(mix, users):
-    """Returns (the nodes from the mix back to the scores, those of their gradient or none).
+    """Returns (nodes from the mix back to the scores, nodes of their gradient or ()).
 
-    None where it mixes no values by a softmax of scores; UnsupportedError where more is done.
+    None if it does not mix values by a softmax of scores; UnsupportedError if it does more.
     """
     softmax = None if mix.op.back or mix.op.scale != 1 else softmax_above(mix.inputs[0])
     if softmax is None:
@@ -55,7 +55,7 @@ def match_attention(mix, users):
 
 
 def softmax_above(tensor):
-    """Returns the softmax of scores that a tensor is made of, number by number; or None."""
+    """Returns the softmax of scores that a tensor is computed from elementwise, or None."""
     node = tensor.node
     if node is not None and isinstance(node.op, ElementwiseOp | CastOp):
         return next(filter(None, map(softmax_above, node.inputs)), None)
@@ -64,16 +64,14 @@ def softmax_above(tensor):
 
 
 def maker_of(tensor, kind):
-    """Returns the node of a kind that makes a tensor, or None."""
+    """Returns the node that computes a tensor if it is of this kind, or None."""
     return tensor.node if tensor.node is not None and isinstance(tensor.node.op, kind) else None
 
 
 def gradient(mix, scores, others, users):
-    """Returns the nodes of the gradient: of q, k, maps, scores and v.
+    """Returns the nodes of the gradient, those of q, k, maps, scores and v, or None.
 
-    The result is None where they are not just these.
-
-    `others` read the maps too.
+    `others` are the other readers of the maps; the result is None if they are anything else.
     """
     kinds = {type(node and node.op): node for node in others}
     if len(others) != 2 or kinds.keys() != {SoftmaxGradOp, HeadMixOp}:
@@ -96,7 +94,7 @@ def gradient(mix, scores, others, users):
 
 
 def groups_of(mix, users, session):
-    """Returns the groups of attention and its gradient, or none: the reason is noted."""
+    """Returns the groups of attention and its gradient; if none, notes the reason."""
     try:
         nodes = match_attention(mix, users)
         if nodes is None:
@@ -114,7 +112,7 @@ def groups_of(mix, users, session):
 
 
 def together(mix, scores, backward, causal):
-    """Returns [(request, group)] of attention and, where there is one, its gradient."""
+    """Returns [(request, group)] of attention and, if there is one, its gradient."""
     q, k, v = *scores.inputs[:2], mix.inputs[1]
     o, heads = mix.outputs[0], mix.op.heads
     specs = {n: by_heads(t.spec, heads) for n, t in {"q": q, "k": k, "v": v, "o": o}.items()}
@@ -160,12 +158,12 @@ def by_heads(spec, heads):
 
 
 def is_causal(bias):
-    """Returns whether what is added to the scores hides the steps after each and nothing else.
+    """Returns whether a bias on the scores hides the later steps and does nothing else.
 
     Raises
     ------
     UnsupportedError
-        Where it does something else.
+        If it does something else.
     """
     if bias.value is None or not is_causal_mask(ArrayIdentity(bias.value)):
         raise UnsupportedError("something is added to the scores")
@@ -173,7 +171,7 @@ def is_causal(bias):
 
 
 class ArrayIdentity:
-    """An array that a cache tells by its identity."""
+    """An array that caches compare by identity."""
 
     def __init__(self, value):
         self.value = value

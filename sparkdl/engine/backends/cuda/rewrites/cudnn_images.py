@@ -1,4 +1,4 @@
-"""Images and what goes with them in the way cuDNN is fast with: channels last, eight or more."""
+"""Images in the form in which cuDNN is fast: channels last, at least eight of them."""
 
 from math import prod
 
@@ -8,13 +8,13 @@ from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp
 from sparkdl.engine.ops.shape import CastOp, PadOp, cast, copy, pad, slice
 from sparkdl.engine.ops.spatial.conv import ConvGradInputOp, ConvGradWeightOp, ConvOp
 
-LEAST = 8  # channels of 16 bits: with three a plan asks for 200 MB to pad them itself
-IMAGES = {ConvOp: 0, ConvGradWeightOp: 1}  # which input of theirs is an image
+LEAST = 8  # 16-bit channels: with three, a plan asks for 200 MB to pad
+IMAGES = {ConvOp: 0, ConvGradWeightOp: 1}  # which of its inputs is an image
 READERS = BatchNormOp, BatchNormGradOp, ConvOp, ConvGradInputOp, ConvGradWeightOp
 
 
 def pad_channels(graph):
-    """Pads convolutions of few channels of 16 bits with channels of zeros."""
+    """Pads 16-bit convolutions of few channels with channels of zeros."""
     padded = {}
 
     def eight(x):
@@ -36,16 +36,16 @@ def pad_channels(graph):
 
 
 def narrow_inputs(graph, bindings):
-    """Returns the graph fed with images in the type and the channels that it reads.
+    """Returns the graph with image inputs in the type and channels that it computes with.
 
-    So it is where float32 that nothing else reads becomes a narrower type, and where channels of
-    zeros are put behind: whoever feeds it does both on the way.
+    This removes casts from float32 and padding with zero channels if they are the only readers;
+    feeds do both during the transfer.
     """
     uses, new = graph.uses(), {}
     sources = {t: n for n, t in graph.inputs.items() if n not in bindings}
 
     def before(tensor, kind):
-        """Returns the input of the tensor's node if it is of a kind and the only reader.
+        """Returns the input of the tensor's node if that is of a kind and the only reader.
 
         Otherwise returns the tensor.
         """
@@ -75,7 +75,7 @@ def behind_channels(op):
 
 
 def source_dtypes(read):
-    """Returns types from which a number is rounded once on its way to what is read."""
+    """Returns the types that feeds round only once to the type that is read."""
     return "float32", read.spec.dtype
 
 
@@ -84,7 +84,7 @@ def has_few_channels(x, op):
 
 
 def cast_biases(graph, session):
-    """Casts biases to their convolutions' type: in another one cuDNN compiles each graph anew."""
+    """Casts biases to their convolutions' type: for others, cuDNN compiles each graph anew."""
 
     def rule(node, inputs, uses):
         op, kind = node.op, node.outputs[0].spec.dtype
@@ -95,9 +95,9 @@ def cast_biases(graph, session):
 
 
 def copy_bound_images(graph, bindings):
-    """Returns the graph with a copy, channels last, of the caller's images and filters.
+    """Returns the graph with channels-last copies of the caller's images and filters.
 
-    There they lie in plain order, for which no graph is drawn.
+    Those are in plain order, which cuDNN's graphs do not support here.
     """
     bound = {t for name, t in graph.inputs.items() if name in bindings}
     copies = {}
@@ -121,7 +121,7 @@ def copy_bound_images(graph, bindings):
 
 
 def plain(tensor, bound):
-    """Returns whether a tensor's memory is not the program's own."""
+    """Returns whether a tensor is in plain order: an image that is bound or a constant."""
     return two_orders(tensor) and (tensor in bound or tensor.value is not None)
 
 
@@ -130,5 +130,5 @@ def is_written_channels_last(tensor):
 
 
 def two_orders(tensor):
-    """Returns whether it matters that channels lie last."""
+    """Returns whether channels last differs from plain order."""
     return tensor.ndim > 3 and prod(tensor.shape[2:]) > 1

@@ -1,6 +1,7 @@
-"""Normalizations of a program become graphs of cuDNN's, each with the sum and the ReLU behind it.
+"""Normalizations as graphs of cuDNN's, fused with the sum and ReLU that follow.
 
-What cuDNN refuses is tried without its neighbors, then left to our own passes over memory.
+If cuDNN refuses a graph, it is tried without its neighbors, then left to our own passes over
+memory.
 """
 
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ FLOAT = "float32"
 
 
 def fuse_normalization(graph, session):
-    """Returns the graph with each normalization that cuDNN takes as one node of its."""
+    """Returns the graph with each normalization that cuDNN accepts as one of its graphs."""
     if session.libraries.graphs is None:
         return graph
     work, groups = NormMatcher(session, readers(graph)), []
@@ -43,9 +44,9 @@ class NormMatcher:
 
     Parameters
     ----------
-    users : {tensor: nodes that read it, None among them for an output of the graph}
-    taken : nodes that are in a group
-    inverses : {node of a normalization that was made anew: its mean, its inverse}
+    users : {tensor: nodes that read it, including None for an output of the graph}
+    taken : nodes in a group
+    inverses : {replaced normalization node: (its mean, its inverse deviation)}
     """
 
     session: object
@@ -54,7 +55,7 @@ class NormMatcher:
     inverses: dict = field(default_factory=dict)
 
     def first(self, tries):
-        """Returns the first group whose graph cuDNN takes, or None: the last reason is noted."""
+        """Returns the first group whose graph cuDNN accepts; else notes why and returns None."""
         for request, group in tries:
             if not group.is_closed:
                 continue
@@ -69,14 +70,14 @@ class NormMatcher:
         return None
 
     def only(self, tensor, kind):
-        """Returns the node of a kind that is all that reads a tensor, or None."""
+        """Returns the node of a kind that is the only reader of a tensor, or None."""
         users = self.users.get(tensor, ())
         node = next(iter(users)) if len(users) == 1 else None
         return node if node and type(node.op) is kind and node not in self.taken else None
 
 
 def lies_well(node):
-    """Returns whether channels, or the numbers of a row, lie together in memory."""
+    """Returns whether channels, or the numbers of a row, are contiguous in memory."""
     shape = node.outputs[0].shape
     if by_rows(node):
         return len(shape) in (2, 3) and node.op.axis == len(shape) - 1
@@ -84,7 +85,7 @@ def lies_well(node):
 
 
 def layout_note(node):
-    """Returns the line for describe() on a normalization that does not lie well."""
+    """Returns the line for describe() on a normalization that `lies_well` rejects."""
     what = "the numbers of a row" if by_rows(node) else "channels"
     return f"cuDNN has no normalization of {node.outputs[0].spec}: {what} do not lie together"
 
@@ -94,7 +95,7 @@ def by_rows(node):
 
 
 def graph_shapes(shape, rows):
-    """Returns (shape of x, of a gamma, of a statistic) in a graph."""
+    """Returns the shapes in a graph of (x, gamma, a statistic)."""
     if rows:
         count, length = prod(shape[:-1]), shape[-1]
         return (count, length, 1, 1), (1, length, 1, 1), (count, 1, 1, 1)
@@ -104,13 +105,13 @@ def graph_shapes(shape, rows):
 
 
 def forwards(work, node):
-    """Yields (request, group) with all that may go along, then alone."""
+    """Yields (request, group), first fused with its neighbors, then alone."""
     for behind, other in (*neighbors(work, node), ((), None)):
         yield forward(work, node, behind, other)
 
 
 def neighbors(work, node):
-    """Yields (nodes behind a normalization, the last a ReLU or narrowing cast; addend or None)."""
+    """Yields (nodes after a normalization, the last a ReLU or narrowing cast; addend or None)."""
     y = node.outputs[0]
     if by_rows(node):
         end = work.only(y, CastOp)
@@ -159,7 +160,7 @@ def forward(work, node, behind, other):
 
 
 def backwards(work, node):
-    """Yields (request, group) with the cast to 16 bits behind it, then alone."""
+    """Yields (request, group) with the cast to 16 bits that follows, then alone."""
     end = work.only(node.outputs[0], CastOp)
     if by_rows(node) and end and {uncast(t).spec.dtype for t in node.inputs[:2]} == {end.op.dtype}:
         yield backward(work, node, end)

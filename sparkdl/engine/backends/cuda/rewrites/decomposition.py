@@ -1,4 +1,4 @@
-"""Nodes put in the way the kernels work."""
+"""Decomposition of nodes into forms that kernels support."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ from sparkdl.engine.ops.shape import ReshapeOp, SliceOp, cast
 
 
 def decompose(graph, known):
-    """Returns the graph with what has no kernel as the operations that it is made of.
+    """Returns the graph with operations that have no kernel decomposed.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def decompose(graph, known):
             return widely(partial(PASSES[type(node.op)], node.op), node, inputs)
         if known(node) or type(node.op).decompose is Op.decompose:
             return None
-        if isinstance(node.op, BiasActivationOp):  # whose product may well be of narrow numbers
+        if isinstance(node.op, BiasActivationOp):  # its product may be of narrow numbers
             return node.op.decompose(*inputs)
         return widely(node.op.decompose, node, inputs)
 
@@ -38,8 +38,7 @@ def decompose(graph, known):
 def widely(make, node, inputs):
     """Returns make(...) of the node's inputs in 32 bits, its results in the node's own types.
 
-    One kernel would round at its end alone, and so does this: in steps of 16 bits a mean keeps
-    three digits.
+    Like one kernel, this rounds only at the end: in steps of 16 bits, a mean keeps three digits.
     """
     return cast_results(make(*wide(inputs)), node)
 
@@ -49,22 +48,22 @@ def wide(tensors):
 
 
 def cast_results(results, node):
-    """Returns the tensors that replace a node's outputs, in their types."""
+    """Returns tensors as a node's outputs, cast to their types."""
     results = results if isinstance(results, tuple) else (results,)
     return tuple(cast(y, t.spec.dtype) for y, t in zip(results, node.outputs, strict=True))
 
 
 def cut_before_chains(graph, may):
-    """Cuts the inputs of an elementwise node, not its output: its parts go into other chains.
+    """Slices the inputs of an elementwise node, not its output; its parts join other chains.
 
     Parameters
     ----------
-    may : function of a node: whether a chain may have it
+    may : function of a node: whether a chain may contain it
     """
     users = readers(graph)
 
     def own(tensor, node):
-        """Returns whether a part of what a node reads can be read where it lies."""
+        """Returns whether a slice of an input of the node can be read in place."""
         return tensor.shape == () or (tensor.node is not None and users[tensor] == {node})
 
     def only_cut(node):
@@ -84,16 +83,16 @@ def cut_before_chains(graph, may):
 
 @dataclass(frozen=True)
 class SliceViewOp(SliceOp):
-    """A part of an array where it lies."""
+    """A slice as a view."""
 
     view = True
 
 
 def slices_in_place(graph, may):
-    """Leaves parts of rows and sequences where they lie, where chains alone read them.
+    """Turns slices of rows and sequences into views if only chains read them.
 
-    Not of inputs: an update in place may write over them while a part of them is read. Not of
-    outputs, which may lie in memory of the caller's.
+    Not slices of inputs: an in-place update may overwrite them while they are read. Not slices of
+    outputs, which may be in the caller's memory.
 
     Parameters
     ----------
@@ -121,14 +120,14 @@ def cuts(node):
 
 
 def drops(node):
-    """Returns whether a node does no more than to leave out or put in axes of one."""
+    """Returns whether a node only removes or inserts axes of length 1."""
     shapes = [[n for n in t.shape if n > 1] for t in (node.inputs[0], node.outputs[0])]
     low = max(node.inputs[0].ndim, node.outputs[0].ndim) <= 3
     return isinstance(node.op, ReshapeOp) and shapes[0] == shapes[1] and low
 
 
 def owner(tensor):
-    """Returns the tensor whose memory it shows."""
+    """Returns the tensor whose memory it is a view of."""
     while tensor.node is not None and tensor.node.op.view:
         tensor = tensor.node.inputs[0]
     return tensor

@@ -1,4 +1,4 @@
-"""Products and what follows them become nodes that cuBLASLt takes whole."""
+"""Products and what follows them as nodes for one call of cuBLASLt."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ def fuse_product_epilogues(graph):
 
 
 def bias_and_activation(node, inputs, uses):
-    """Adds a bias, in the product's own type, and its activation, if cuBLASLt has it."""
+    """Fuses a bias, cast to the product's type, and its activation if cuBLASLt supports it."""
     op, kind = node.op, node.outputs[0].spec.dtype
     if isinstance(op, BiasActivationOp) and isinstance(op.product, MatMulOp):
         x, w, bias = inputs
@@ -33,7 +33,7 @@ def bias_and_activation(node, inputs, uses):
 
 
 def cast_of_product(node, inputs, uses):
-    """Gives a product of narrow numbers in float32: it was added up so."""
+    """Gives a product of narrow numbers directly in float32, the type of its accumulator."""
     wide = isinstance(node.op, CastOp) and node.outputs[0].dtype == np.float32
     if wide and once(node.inputs[0], uses):
         before = inputs[0].node
@@ -43,8 +43,8 @@ def cast_of_product(node, inputs, uses):
 
 
 def add_to_product(node, inputs, uses):
-    """product (+ bias) + another matrix, seen through a change of shape too."""
-    if not isinstance(node.op, AddOp) or node.outputs[0].ndim > 3:  # images lie channels last
+    """Fuses product (+ bias) + another matrix, also through a reshape."""
+    if not isinstance(node.op, AddOp) or node.outputs[0].ndim > 3:  # images are channels last
         return None
     for index, other in ((0, 1), (1, 0)):
         rows = rows_of(node.inputs[index], inputs[index], uses)
@@ -58,9 +58,9 @@ def add_to_product(node, inputs, uses):
 
 
 def rows_of(tensor, now, uses):
-    """Returns the tensor that `tensor` is a view of, as the new graph has it.
+    """Returns, in the new graph, the tensor that `tensor` is a reshape of.
 
-    The walk ends where something else reads either.
+    None if something else reads one of them.
     """
     while tensor.node is not None and once(tensor, uses):
         if not isinstance(tensor.node.op, ReshapeOp):
@@ -69,7 +69,7 @@ def rows_of(tensor, now, uses):
 
 
 def gradient_of_gelu(node, inputs, uses):
-    """gelu's slope times a product."""
+    """Fuses a product with gelu's slope."""
     if isinstance(node.op, GeluGradOp) and node.op.approximate and once(node.inputs[0], uses):
         before = inputs[0].node
         product = EpilogueProductOp.of(before)
@@ -81,7 +81,7 @@ RULES = (bias_and_activation, cast_of_product, add_to_product, gradient_of_gelu)
 
 
 def with_second_outputs(graph):
-    """Joins products with what else is worked out of their numbers: one node for both."""
+    """Merges products with other results of the same numbers: one node for both."""
     pairs, new = pairs_of(graph), {}
     for node in graph.nodes:
         if node.outputs[0] in new:
@@ -102,10 +102,9 @@ def with_second_outputs(graph):
 def pairs_of(graph):
     """Returns {either node: (product, the other, EpilogueProductOp)}.
 
-    All that the product reads comes before both.
-
-    That is: gelu of a product that its gradient reads too; sums over the rows of a gradient that
-    gelu's slope made of a product, or that the weights' gradient is a product with.
+    All inputs of the product precede both. The pairs are gelu of a product that gelu's gradient
+    reads too, and sums over the rows of a gradient, if it is a product times gelu's slope or a
+    factor in the product for the weights' gradient.
     """
     readers, place, pairs = {}, {node: i for i, node in enumerate(graph.nodes)}, {}
     for node in graph.nodes:

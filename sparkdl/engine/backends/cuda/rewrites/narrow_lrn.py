@@ -1,7 +1,7 @@
-"""Local response normalization between narrow numbers takes and gives them.
+"""Local response normalization in narrow types if casts surround it.
 
-Its kernels compute in float32 inside, so that the bits are those of casts before and behind, but a
-third of the memory is read and written.
+Its kernels compute in float32, so results equal those of explicit casts bit for bit, with a third
+of the memory traffic.
 """
 
 from sparkdl.engine.backends.cuda.rewrites.recurrent_types import narrow_source

@@ -1,4 +1,4 @@
-"""Several nodes of a graph, not all neighbors in its order, become one."""
+"""Replacement of several nodes of a graph, not all adjacent in its order, by one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from sparkdl.engine.graph import Graph, scope, topological
 
 @dataclass(frozen=True)
 class NodeGroup:
-    """Nodes that are made at once.
+    """Nodes that are replaced together.
 
     Parameters
     ----------
-    nodes : of the graph
-    reads : tensors that are read, none of them made by `nodes`
-    make : function (the new tensors for `reads`) -> {tensor that `nodes` made: new tensor}
+    nodes : nodes of the graph
+    reads : tensors read, none of them computed by `nodes`
+    make : function (new tensors for `reads`) -> {tensor that `nodes` computed: new tensor}
     """
 
     nodes: tuple
@@ -23,14 +23,14 @@ class NodeGroup:
 
     @property
     def is_closed(self):
-        """True if nothing that is read needs what the group makes."""
+        """Whether nothing the group reads depends on its own results."""
         return not set(self.nodes) & set(topological(self.reads))
 
 
 def replace_groups(graph, groups):
-    """Returns the graph with each group as what it makes.
+    """Returns the graph with each group replaced.
 
-    A node comes once all is there that it reads.
+    A node follows once everything it reads exists.
     """
     of = {node: group for group in groups for node in group.nodes}
     new, waiting = {}, graph.nodes
@@ -50,7 +50,7 @@ def replace_groups(graph, groups):
 
 
 def rebuild_node(node, group, reads):
-    """Returns {tensor of a node or its group: new tensor}"""
+    """Returns {tensor of a node or its group: new tensor}."""
     with scope(node.scope):
         if group is not None:
             return group.make(*reads)

@@ -18,7 +18,7 @@ def batch_norm(op, x, gamma, beta):
 
 
 def batch_norm_grad(op, gy, x, gamma, mu, var):
-    """Decomposes as BatchNormGradOp does, but with the statistics that are there already."""
+    """Decomposes as BatchNormGradOp does, but with the given statistics."""
     gamma, mu, var = map(widen, (gamma, mu, var))
     gbeta, ggamma = SlopesOp(op.epsilon)(gy, x, mu, var)
     gy, x, count = widen(gy), widen(x), prod(x.shape) // x.shape[1]
@@ -35,7 +35,7 @@ def layer_norm(op, x, gamma, beta):
 
 
 def layer_norm_grad(op, gy, x, gamma, mu, var):
-    """Decomposes as LayerNormGradOp does, but with the statistics that are there already."""
+    """Decomposes as LayerNormGradOp does, but with the given statistics."""
     axis, others = op.axis, op.others(x)
     hat = op.normalize(x, mu, var)
     ghat = mul(gy, op.along(gamma, x))

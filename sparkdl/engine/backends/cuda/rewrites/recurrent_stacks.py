@@ -1,4 +1,4 @@
-"""Recurrent operations that cuDNN has are kept whole, layers on one another as one."""
+"""Recurrent operations that cuDNN supports, as single nodes; stacked layers become one."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from sparkdl.errors import UnsupportedError
 
 
 def replace_stacks(graph, session):
-    """Returns the graph with Walks for what cuDNN has, and their gradients."""
+    """Returns the graph with WalkOps for what cuDNN supports, and their gradients."""
     if session.libraries.recurrent is None:
         return graph
     stacks, new = stacks_of(graph, session), {}
@@ -31,7 +31,7 @@ def replace_stacks(graph, session):
                 inputs = [new.get(t, t) for t in node.inputs]
                 outputs = zip(node.outputs, apply_first((), node, inputs, None), strict=True)
             elif forward is not stack.nodes[-1]:
-                continue  # it is made with the last layer
+                continue  # made with the last layer
             else:
                 replace = stack.replace_forward if node is forward else stack.replace_backward
                 outputs = replace(new)
@@ -40,7 +40,7 @@ def replace_stacks(graph, session):
 
 
 def stacks_of(graph, session):
-    """Returns {node of the graph: the Stack that it is a layer of}"""
+    """Returns {node of the graph: the RecurrentStack that it is a layer of}."""
     gradients, uses, stacks = gradients_of(graph), graph.uses(), {}
     for node in graph.nodes:
         if not isinstance(node.op, RecurrentOp):
@@ -62,12 +62,12 @@ def stacks_of(graph, session):
 
 
 def gradients_of(graph):
-    """Returns {node: the RecurrentGradOp that reads what it saved}"""
+    """Returns {node: the RecurrentGradOp that reads what it saved}."""
     return {n.inputs[-1].node: n for n in graph.nodes if isinstance(n.op, RecurrentGradOp)}
 
 
 def cell_of(node, session):
-    """Raises UnsupportedError where cuDNN has nothing of the kind."""
+    """Returns the Cell of a node; UnsupportedError if cuDNN has nothing of the kind."""
     op, (x, _, wh, *_), kind = node.op, node.inputs, node.outputs[0].spec.dtype
     why = refusal(op) or (None if kind in TYPES else f"it has no {kind}")
     if why:
@@ -91,13 +91,13 @@ def refusal(op):
 
 
 class RecurrentStack:
-    """Recurrent nodes, each on the outputs of the one before, that become one WalkOp.
+    """Recurrent nodes, each reading the previous one's outputs, that become one WalkOp.
 
     Parameters
     ----------
-    nodes : the lowest layer first
-    gradients : {node: its RecurrentGradOp}, for those of the whole graph
-    layer : Layer
+    nodes : recurrent nodes, lowest layer first
+    gradients : {node: its RecurrentGradOp} for the whole graph
+    layer : RnnLayer
     """
 
     def __init__(self, nodes, gradients, layer):
@@ -106,7 +106,7 @@ class RecurrentStack:
         self.read = None
 
     def with_top(self, top, uses, library):
-        """Returns the Stack with another layer on it, or None where others read between them."""
+        """Returns the RecurrentStack with another layer on top; None if they cannot be merged."""
         below, [node], cell = self.nodes[-1], top.nodes, self.layer.cell
         trained = node in self.gradients
         like = replace(cell, layers=1, features=cell.units) == top.layer.cell
@@ -127,7 +127,7 @@ class RecurrentStack:
         return RecurrentStack([*self.nodes, node], self.gradients, layer)
 
     def replace_forward(self, new):
-        """Returns [(output of the last node, tensor)]"""
+        """Returns [(output of the last node, tensor)]."""
         layer, kind = self.layer, self.layer.cell.kind
         stack_inputs = [[cast(new.get(t, t), kind) for t in node.inputs] for node in self.nodes]
         x, states = self.reverse(stack_inputs[0][0]), stack_states([g[4:] for g in stack_inputs])
@@ -141,7 +141,7 @@ class RecurrentStack:
         return zip(self.nodes[-1].outputs, (self.reverse(y), *last), strict=False)
 
     def replace_backward(self, new):
-        """Yields [(output of a gradient, tensor)] for all layers."""
+        """Yields (output of a gradient, tensor) for all layers."""
         kind, nodes = self.layer.cell.kind, [self.gradients[node] for node in self.nodes]
         stack_inputs = [[new.get(t, t) for t in node.inputs[: 1 + self.states]] for node in nodes]
         glast = stack_states([[cast(t, kind) for t in states] for _, *states in stack_inputs])
@@ -159,7 +159,7 @@ class RecurrentStack:
 
 
 def stack_states(layers):
-    """Returns each state (N, H) of one layer, or (layers, N, H)."""
+    """Returns each state: (N, H) for one layer, else (layers, N, H)."""
     if len(layers) == 1:
         return layers[0]
     return [
@@ -169,7 +169,7 @@ def stack_states(layers):
 
 
 def split_states(states, count):
-    """Returns for each layer its states (N, H)."""
+    """Returns the states (N, H) of each layer."""
     if count == 1:
         return [states]
     _, n, units = states[0].shape
@@ -180,7 +180,7 @@ def split_states(states, count):
 
 
 def pack_weights(layer, parameters):
-    """Returns all weights in one row, zeros where there are none of ours."""
+    """Returns the weight vector, with zeros for weights that we do not have."""
     row, at, units = [], 0, layer.cell.units
     for piece in layer.pieces:
         row.append(zeros(piece.offset - at, layer.cell.kind))
@@ -197,7 +197,7 @@ def pack_weights(layer, parameters):
 
 
 def unpack_gradients(layer, row):
-    """Returns for each layer (gwx, gwh, gb), of a row of all weights' gradients."""
+    """Returns (gwx, gwh, gb) of each layer from the gradient of the weight vector."""
     units = layer.cell.units
     gradients = [{"wx": {}, "wh": {}, "b": {}} for _ in range(layer.cell.layers)]
     for piece in layer.pieces:

@@ -1,4 +1,4 @@
-"""Recurrent layers that no library runs, step by step; gradients go back by their very steps."""
+"""Recurrent layers that no library runs, step by step; gradients reuse the same steps."""
 
 from sparkdl.engine.backends.cuda.rewrites.decomposition import cast_results, wide
 from sparkdl.engine.fusion import fuse
@@ -7,9 +7,9 @@ from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
 
 
 def unroll_recurrent(graph):
-    """Returns the graph with recurrent layers as the operations of their steps.
+    """Returns the graph with recurrent layers decomposed into their steps.
 
-    Decomposed by itself, a gradient would work out all of its layer's steps once more.
+    Decomposed on its own, a gradient would compute all steps of its layer again.
     """
     walked = {}
 
@@ -28,7 +28,7 @@ def unroll_recurrent(graph):
 
 
 def layer_of(node):
-    """Returns the node of which one is the gradient, at the same inputs; or None."""
+    """Returns the node that a node is the gradient of, with the same inputs, or None."""
     if isinstance(node.op, RecurrentGradOp):
         layer = node.inputs[-1].node
         same = layer is not None and node.inputs[-len(layer.inputs) - 1 : -1] == layer.inputs

@@ -1,7 +1,8 @@
-"""Recurrent operations between narrow numbers take and give them so: cuDNN computes in float32.
+"""Recurrent operations between narrow numbers, in narrow types: cuDNN computes in float32.
 
-A network in bfloat16 has its recurrent layers in float32, for cells that are rounded after each
-operation lose too much. cuDNN rounds what it reads and writes alone, and is many times faster so.
+A network in bfloat16 has its recurrent layers in float32, as cells rounded after each operation
+lose too much precision. cuDNN rounds only what it reads and writes, and is many times faster with
+narrow types.
 """
 
 from dataclasses import replace
@@ -35,7 +36,7 @@ def narrow_recurrent_nodes(graph, session):
 
 
 def is_cudnns(node, kind, session):
-    """Returns whether cuDNN has the node in this type."""
+    """Returns whether cuDNN supports the node in this type."""
     try:
         session.libraries.recurrent.layer(replace(cell_of(node, session), kind=kind, tf32=False))
     except UnsupportedError:
@@ -44,7 +45,7 @@ def is_cudnns(node, kind, session):
 
 
 def narrow_candidates(graph):
-    """Yields (recurrent node, type) where all readers cast its results to this narrow type."""
+    """Yields (recurrent node, type) if all readers cast its results to this narrow type."""
     readers = {t: [None] for t in graph.outputs.values()}
     for node in graph.nodes:
         for tensor in node.inputs:
@@ -58,20 +59,20 @@ def narrow_candidates(graph):
 
 
 def in_kind(tensor, kind):
-    """Returns a tensor in a narrow type, without a way to float32 and back."""
+    """Returns a tensor in a narrow type, without a detour through float32."""
     before = narrow_source(tensor, kind)
     return cast(tensor, kind) if before is None else before
 
 
 def drop_double_cast(node, inputs, uses):
-    """A cast to what numbers are, or were before they were cast to float32."""
+    """Removes a cast to the type that numbers have, or had before a cast to float32."""
     if isinstance(node.op, CastOp):
         same = inputs[0] if inputs[0].spec.dtype == node.op.dtype else None
         return narrow_source(inputs[0], node.op.dtype) if same is None else same
 
 
 def narrow_source(tensor, kind):
-    """Returns the tensor of this type whose numbers these are in float32, or None."""
+    """Returns the tensor of this type that was widened to this float32 tensor, or None."""
     if tensor.node is None or not isinstance(tensor.node.op, CastOp):
         return None
     before = tensor.node.inputs[0]

@@ -1,9 +1,9 @@
-"""A convolution of an image of few channels with a stride becomes one of its blocks without.
+"""Strided convolutions of images with few channels, as ones of blocks without stride.
 
-Tensor cores want many channels. The first layer of AlexNet, 11 x 11 places of 3 channels 4 apart,
-is 3 x 3 places of 48 channels side by side; with 3 channels padded to 8 most of its work is zeros.
-Where a size is no multiple of the stride, pixels beside a window are read too and count nothing,
-unless they are infinite or NaN.
+Tensor cores need many channels. AlexNet's first layer, an 11 x 11 convolution of 3 channels with
+stride 4, is a 3 x 3 convolution of 48 channels without stride; with 3 channels padded to 8, most of
+its work would be zeros. If a size is not a multiple of the stride, pixels next to a window are also
+read, with weight 0: they matter only if they are infinite or NaN.
 """
 
 from math import prod
@@ -43,13 +43,13 @@ def gather_strides(graph):
 
 
 def gains(op, x):
-    """Returns whether a convolution is of an image of few narrow channels, with one stride."""
+    """Returns whether a convolution has an image of few narrow channels and one stride > 1."""
     image = x.ndim == 4 and has_few_channels(x, op) and prod(x.shape) > 0
     return image and op.stride[0] == op.stride[1] > 1 and set(op.dilation) == {1}
 
 
 def planned(op, x, out):
-    """Returns (size of filters of blocks, SpaceToDepthOp)."""
+    """Returns (size of the filters of blocks, SpaceToDepthOp)."""
     block = op.stride[0]
     whole = tuple(-(-size // block) for size in op.size)
     space = tuple(n + size - 1 for n, size in zip(out, whole, strict=True))
@@ -59,7 +59,7 @@ def planned(op, x, out):
 
 
 def uncast(x):
-    """Returns float32 that was cast to x: the blocks are made of it at once."""
+    """Returns the float32 tensor that was cast to x, or x: blocks are made from it directly."""
     node = x.node
     wide = (
         node is not None and isinstance(node.op, CastOp) and node.inputs[0].spec.dtype == "float32"
@@ -68,7 +68,7 @@ def uncast(x):
 
 
 def filters_of_blocks(w, block, whole, channels):
-    """Returns w (O, C, *size) as (O, channels, *whole), with zeros where a block sees no place."""
+    """Returns w (O, C, *size) as (O, channels, *whole), zero where a block exceeds the filter."""
     o, c, *size = w.shape
     behind = tuple(n * block - s for n, s in zip(whole, size, strict=True))
     w = reshape(pad(w, (0,) * 4, (0, 0, *behind)), (o, c, whole[0], block, whole[1], block))
