@@ -9,8 +9,8 @@ from sparkdl.engine.program import Program
 class TwoPartProgram(Program):
     """A Program in two parts: the second begins with the first call that needs a late input.
 
-    Anything but another `begin` may happen between `begin` and `finish`: what the second part needs
-    of the first stays in place.
+    Between `begin` and `finish`, anything except another `begin` may happen: the first part's
+    results for the second stay in place.
 
     Parameters
     ----------

@@ -79,8 +79,8 @@ def forward(
         The examples' positions in the data set; layers with random numbers need them in training.
     epoch : int scalar
     outputs : sequence of str
-        Names of layers whose outputs are returned; for an output layer that is the prediction, and
-        "layer/z" is the z behind it.
+        Names of layers whose outputs are returned; that of an output layer is the prediction, and
+        "layer/z" its pre-activation z.
     masks : {input: (batch, T)}, optional
         1 where a sequence has a step, 0 where it is padded.
     labels : {output: array}, optional

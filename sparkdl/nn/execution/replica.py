@@ -215,8 +215,8 @@ class Replica:
         Parameters
         ----------
         features : array (n, ...), or a Batch if there are several inputs or masks
-        outputs : names of layers, by default the main output; for output layers the prediction is
-            returned, and for "layer/z" the z behind it
+        outputs : names of layers, by default the main output; that of an output layer is the
+            prediction, and "layer/z" its pre-activation z
         states : dict, optional
             Initial states of recurrent layers, as in `gradient`.
         size : int, optional

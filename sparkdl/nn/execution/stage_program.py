@@ -30,9 +30,9 @@ NEXT, SUM, GRAD = "next:", "sum:", "grad:"  # prefixes of names of buffers and p
 class StageGraph(NamedTuple):
     """The graph of a microbatch in a stage.
 
-    Its inputs are "value:x" and "mask:x" for what the stage reads, the columns of its labels and
-    states, `identity_inputs`, and "scale", a factor of the loss gradients; then, late, "gradient:y"
-    for what it has passed on.
+    Its inputs are "value:x" and "mask:x" for each value x the stage reads, the columns of its
+    labels and states, `identity_inputs`, and "scale", a factor of the loss gradients; late inputs
+    are "gradient:y" for each value y it has passed on.
 
     Parameters
     ----------

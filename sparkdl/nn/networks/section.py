@@ -27,7 +27,7 @@ class Section:
     stack : tuple of PlacedLayer
         Adjacent layers of the network's stack.
     start : int
-        Where their parameters begin in the network's vector.
+        Offset of their parameters in the network's vector.
     """
 
     def __init__(self, network: "Conf", stack: "tuple[PlacedLayer, ...]", start: int) -> None:

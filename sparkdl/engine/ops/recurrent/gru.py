@@ -11,10 +11,10 @@ from sparkdl.engine.ops.recurrent.slopes import gate_slope, tanh_slope
 @register
 @dataclass(frozen=True)
 class GruOp(RecurrentOp):
-    """With the blocks u, r, o: u = s(x wx_u + b_u + h wh_u), r likewise, h' = u h + (1 - u) o, and
+    """A GRU: h' = u h + (1 - u) o with u = s(x wx_u + b_u + h wh_u), and r likewise.
 
-    o = tanh(x wx_o + b_o + (r h) wh_o), or with `reset_after` the reset gate behind the product: o
-    = tanh(x wx_o + b_o + r (h wh_o + b_4)), b_4 being a fourth block of b.
+    o = tanh(x wx_o + b_o + (r h) wh_o); with `reset_after`, the reset gate follows the product:
+    o = tanh(x wx_o + b_o + r (h wh_o + b_4)). The blocks are u, r, o and, in b, a fourth one b_4.
 
     s is the sigmoid, or slope z + 0.5 clipped to [0, 1] if there is a slope.
 

@@ -112,7 +112,7 @@ def loops(make, x, *arguments, **options):
 def relu_pd(session, op, x, y, signs):
     """Returns the forward pass with ReLU, if a fast kernel's workspace fits in `signs`.
 
-    Forward and backward pass ask in the same way, so that one reads what the other wrote.
+    Forward and backward pass both decide by it, so that one can read what the other wrote.
     """
     if batch_norms.is_preferred(x):  # the other pass may run there, without signs
         return None
