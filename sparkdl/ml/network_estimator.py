@@ -39,16 +39,16 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
         Transform of the features, in training and inference; saved with the model.
     featuresCol : str or list of str, default "features"
         A column, or one for each input: vectors, lists of numbers (nested for sequences), binary
-        (bytes as numbers), images of one size, as spark.read.format("image") gives them. Unless
-        given, several inputs have columns of their own names.
+        (bytes as numbers), or images of one size, as spark.read.format("image") returns them. By
+        default several inputs read columns of their names.
     labelCol : str or list of str, default "label"
-        A column, or one for each column of labels. Unless given, several have columns of their
-        outputs' names.
+        A column, or one for each column of labels. By default several outputs read columns of their
+        names.
     predictionCol, probabilityCol, rawPredictionCol : str or list of str
-        Columns that the model adds for each output: the class or value, and of classes the
-        probability of each and what these are made of; by default "prediction", "probability",
-        "rawPrediction". Of several outputs one name is followed by _ and the output's name. "" for
-        none. Sequences and images have lists of floats, flat.
+        Columns that the model adds for each output: the class or value and, for classes, their
+        probabilities and the raw predictions; by default "prediction", "probability",
+        "rawPrediction". With several outputs, a single name is followed by _ and the output's name.
+        "" for none. Sequences and images have flat lists of floats.
     maxIter : int, default 1
         Epochs.
     seed : int, optional
