@@ -1,4 +1,4 @@
-"""ONNX files computed by the engine as they are, as predictors."""
+"""ONNX files computed by sparkdl's engine, as predictors."""
 
 from onnx import TensorProto, helper
 
@@ -10,8 +10,8 @@ from sparkdl.training.rounds.replica import limit_threads
 class OnnxFunctionPredictor(OnnxFilePredictor):
     """An ONNX file that an OnnxFunction computes, without onnxruntime.
 
-    A file whose first axis is fixed to 1 is computed example by example. Each shape of inputs that
-    a process meets gets a program there, a last and shorter batch among them.
+    A file whose first axis is fixed to 1 is computed example by example. Each new input shape is
+    compiled once per process, also that of a shorter last batch.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class OnnxFunctionPredictor(OnnxFilePredictor):
 
 
 def type_of(tensor):
-    """Returns (type of numpy or None, shape) of a TypeProto.Tensor, of which an open axis is text.
+    """Returns (numpy type or None, shape) of a TypeProto.Tensor; open axes are text.
 
     Paddle writes -1 for open axes.
     """

@@ -1,27 +1,27 @@
-"""Tensors that hold examples in another way than one behind the other along the first axis."""
+"""Shapes of tensors whose batch is not the first axis."""
 
 from onnx import TensorProto
 
 ROWS = "rows"
 WHOLE = "whole numbers"
 CUT = "whole parts of floats"
-TYPES = {TensorProto.FLOAT: 0, TensorProto.INT64: WHOLE, TensorProto.INT32: WHOLE}  # that are read
+TYPES = {TensorProto.FLOAT: 0, TensorProto.INT64: WHOLE, TensorProto.INT32: WHOLE}  # input types
 
 
 class LaidShape(tuple):
-    """The shape of an example in a tensor of which the first axis is not that of the batch.
+    """The shape of an example in a tensor whose first axis is not the batch.
 
-    `batch` is the place of that axis in the tensor, or ROWS: the first axes of all examples are one
-    axis with it, so that a tensor of two axes holds sequences, or one of three the heads of
-    attention. WHOLE: the axis is the first, and the numbers are integers in the file, as places in
-    a table are. CUT: the same, of which only the whole parts count: the places of a table.
+    `batch` is the index of the batch axis, or one of these. ROWS: the batch and the first axis of
+    an example are merged, so a tensor of two axes holds sequences, and one of three the heads of
+    attention. WHOLE: the batch is first, and the file has integers, such as indices of a table.
+    CUT: as WHOLE, from floats of which only the integer parts count.
     """
 
     batch = 0
 
 
 def laid(shape, batch):
-    """Returns a shape of an example as that of a tensor whose batch lies elsewhere."""
+    """Returns the shape of an example, as a LaidShape if the batch is not the first axis."""
     if batch == 0:
         return tuple(shape)
     made = LaidShape(shape)

@@ -1,4 +1,4 @@
-"""ONNX files as messages, checked, and the arrays in them."""
+"""Parsing, checking and conversion of ONNX files."""
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -7,10 +7,10 @@ from onnx import checker, numpy_helper, version_converter
 from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import DataError, UnsupportedError, brief
 
-OLDEST = 7  # of those that the `onnx` package brings to RULED
-RULED = 13  # the first opset whose operations are translated as they are
-CHANGED = {"Hardmax": 13, "Scan": 9}  # which became others, but not in onnx's converter
-# The places that Upsample reads, as attributes of Resize.
+OLDEST = 7  # opset; the `onnx` package converts it to RULED
+RULED = 13  # first opset whose operations are translated without conversion
+CHANGED = {"Hardmax": 13, "Scan": 9}  # changed operations, not converted by onnx
+# The coordinates that Upsample uses, as attributes of Resize.
 OF_UPSAMPLE = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 DAMAGE = (checker.ValidationError, DecodeError, ValueError, TypeError, RuntimeError, KeyError)
 
@@ -40,7 +40,7 @@ def parse_model(content, path):
 
 
 def message_of(content, path):
-    """Returns the ModelProto of a file's bytes, of which nothing but its files are checked."""
+    """Returns the ModelProto of a file's bytes, after a check for external files only."""
     try:
         model = onnx.load_model_from_string(content)
     except DAMAGE as error:
@@ -50,7 +50,7 @@ def message_of(content, path):
 
 
 def convert(model, path):
-    """Returns a model of an older opset as one of the first whose operations are known here."""
+    """Returns a model of an older opset converted to RULED."""
     opset = opset_of(model, path)
     ops = {node.op_type for graph in graphs_of(model.graph) for node in graph.node}
     if changed := sorted(op for op, since in CHANGED.items() if op in ops and opset < since):
@@ -65,10 +65,10 @@ def convert(model, path):
 
 
 def correct_resizing(graph, opset, path, around=None):
-    """Names the places that Resize of opset 10 and Upsample read, which onnx's converter omits.
+    """Adds the coordinates of Upsample and of Resize in opset 10, which onnx's converter omits.
 
-    Where it shrinks, opset 10 does not say which pixel is the nearest: that is refused. `around`
-    has the constants of the graphs around this one.
+    Opset 10 does not define the nearest pixel when it shrinks, so that raises UnsupportedError.
+    `around` has the constants of the enclosing graphs.
     """
     known = (around or {}) | {tensor.name: tensor for tensor in graph.initializer}
     known |= {n.output[0]: n.attribute[0].t for n in graph.node if n.op_type == "Constant"}
@@ -85,7 +85,7 @@ def correct_resizing(graph, opset, path, around=None):
 
 
 def opset_of(model, path):
-    """Returns the opset of a model, if it is one of those that are read."""
+    """Returns the opset of a model; UnsupportedError if it is not in the supported range."""
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     newest = onnx.defs.onnx_opset_version()
     if len(versions) != 1 or not OLDEST <= versions[0] <= newest:
@@ -94,7 +94,7 @@ def opset_of(model, path):
 
 
 def check_files(model, path):
-    """Refuses arrays that lie in other files: a file must not name what else is read."""
+    """Raises UnsupportedError for external data: a file must not make us read other files."""
     tensors = tensors_in(model)
     outside = [tensor.name for tensor in tensors if tensor.data_location == tensor.EXTERNAL]
     if outside:

@@ -1,4 +1,4 @@
-"""A node of an ONNX graph, with what is known of its inputs."""
+"""A node of an ONNX graph, with the constants and shapes of its inputs."""
 
 from dataclasses import dataclass, field
 
@@ -16,12 +16,12 @@ class OnnxNode:
     ----------
     op : str
     inputs, outputs : tuple of str
-        Names of tensors; "" for one that is left out, or an output that nobody reads.
+        Names of tensors; "" for an omitted input or an unused output.
     attributes : {name: value}
     constants : {tensor: array}
         Of the whole graph.
     shapes : {tensor: shape of one example}
-        Of the tensors that are computed so far.
+        Of the tensors computed so far.
     """
 
     op: str
@@ -32,19 +32,19 @@ class OnnxNode:
     shapes: dict = field(default_factory=dict)
 
     def shape(self, index=0):
-        """Returns the shape of one example of a computed input, whose first axis is the batch."""
+        """Returns the shape of one example of a computed input whose first axis is the batch."""
         shape = self.laid_shape(index)
         self.need(batch_of(shape) == 0, f"a batch along axis {batch_of(shape)}")
         return shape
 
     def laid_shape(self, index=0):
-        """Returns the same, a LaidShape where the batch lies elsewhere."""
+        """Returns the shape of one example, a LaidShape if the batch is elsewhere; no integers."""
         shape = self.any_shape(index)
         self.need(batch_of(shape) not in (CUT, WHOLE), "computing with integers")
         return shape
 
     def any_shape(self, index=0):
-        """Returns the same, also of integers."""
+        """Returns the shape of one example of a computed input, also of integers."""
         self.need(self.has(index), f"input {index} missing")
         self.need(not self.is_constant(index), f"input {index} constant")
         return self.shapes[self.inputs[index]]
@@ -57,7 +57,7 @@ class OnnxNode:
         return value
 
     def need_inputs(self):
-        """Refuses a node behind one that is refused: it has no shape to look at."""
+        """Raises UnsupportedError if an input was refused, since its shape is missing."""
         known = self.shapes.keys() | self.constants.keys() | {""}
         missing = [name for name in self.inputs if name not in known]
         self.need(not missing, f"reading {missing}, which were refused,")
@@ -69,12 +69,12 @@ class OnnxNode:
         return self.has(index) and self.inputs[index] in self.constants
 
     def only(self, **values):
-        """Refuses attributes that are neither left out nor the given value."""
+        """Raises UnsupportedError for attributes that are present with another value."""
         for name, value in values.items():
             given = self.attributes.get(name, value)
             self.need(given == value, f"{name}={given}")
 
     def need(self, holds, what):
-        """Refuses the node because of `what` unless `holds`."""
+        """Raises UnsupportedError with `what` as its reason unless `holds`."""
         if not holds:
             raise UnsupportedError(f"{what} is not supported")

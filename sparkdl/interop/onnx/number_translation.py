@@ -1,4 +1,4 @@
-"""Layers for nodes that change each number, or add up along axes."""
+"""Layers for element-wise nodes and reductions."""
 
 import numpy as np
 from onnx import TensorProto
@@ -10,7 +10,7 @@ from sparkdl.nn import layers as nn
 
 
 def fixed(**options):
-    """Returns the rule of an operation that is an activation of ours."""
+    """Returns the rule of an operation that is one of sparkdl's activations."""
 
     def translate(node):
         node.shape()
@@ -33,9 +33,10 @@ def swish(node):
 
 
 def cast(node):
-    """What is computed is of 32-bit floats already; what becomes integers can be looked up.
+    """Casts float32 to itself, or to integers that can be looked up in a table.
 
-    Floats lose what is behind the point there and nowhere else, so they do not become floats again.
+    The fraction of a float is dropped only by that look-up, so such integers cannot become floats
+    again.
     """
     before = batch_of(node.any_shape())
     to = node.attributes["to"]
@@ -43,20 +44,20 @@ def cast(node):
         return is_other_than_0(node)
     node.need(to in TYPES, f"to={to}")
     if before != WHOLE and not (before == CUT and TYPES[to] == WHOLE):
-        node.shape()  # refuses another place of the batch
+        node.shape()  # UnsupportedError unless the batch is first
     is_cut = before != WHOLE and TYPES[to] == WHOLE
     return [Step(layer=nn.Activation("identity"), batch=CUT if is_cut else TYPES[to])]
 
 
 def is_other_than_0(node):
-    """1 and 0 of floats, which the file has as truth values."""
+    """Returns x != 0 as floats 1 and 0; the file has booleans."""
     node.shape()
     above = nn.Activation({"type": "heaviside", "threshold": 0.0})
     return [Step(layer=nn.Activation("abs_val")), Step(layer=above, sources=(BEFORE,), batch=WHOLE)]
 
 
 def greater(node):
-    """1 and 0, which the file has as truth values: they are to become numbers."""
+    """Returns x > limit as floats 1 and 0; the file has booleans, to be cast to numbers."""
     node.shape()
     limit = node.constant(1)
     node.need(limit.size == 1, f"a limit of shape {limit.shape}")
@@ -79,10 +80,10 @@ POOLED = {"mean": "avg", "max": "max", "sum": "sum"}
 
 
 def reduction(operation):
-    """Returns the rule of a sum, mean or maximum over axes; they are an attribute before 18.
+    """Returns the rule of a reduction; before opset 18 the axes are an attribute.
 
-    A mean, sum or maximum is one over space, or over the steps of sequences; a sum or mean over the
-    last axes.
+    Means, sums and maxima are over space or over the steps of sequences; means and sums also over
+    the last axes.
     """
 
     def translate(node):

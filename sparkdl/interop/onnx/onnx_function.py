@@ -47,7 +47,7 @@ class OnnxFunction:
 
     @classmethod
     def of_content(cls, content, path, programs=8):
-        """Returns the function of a file that is read: its bytes, and a path for errors."""
+        """Returns the function of a file's bytes; `path` is for error messages."""
         function = cls.__new__(cls)
         function._take(parse_model(content, path), path, programs)
         return function
@@ -82,7 +82,7 @@ class OnnxFunction:
         return self._programs.run({name: self._checked(name, inputs[name]) for name in self.inputs})
 
     def describe(self):
-        """Describes in tables what computes each operation, for the shapes that came last."""
+        """Returns tables of what computes each operation, for the latest input shapes."""
         return self._programs.describe()
 
     def _dtype(self, name, number):
@@ -92,7 +92,7 @@ class OnnxFunction:
             raise DataError(f"{self.path}: {name} has the unknown type {number}") from error
 
     def _checked(self, name, value):
-        """Returns an input as an array, if it has the type and shape that the file says."""
+        """Returns an input as an array, after checking the type and shape in the file."""
         kind = self.input_types[name]
         if not kind.HasField("tensor_type"):
             return value
@@ -100,7 +100,7 @@ class OnnxFunction:
         dtype = self._dtype(name, kind.elem_type)
         if value.dtype != dtype:
             raise ConfigError(f"{self.path}: {name} must be of {dtype}, got {value.dtype}")
-        axes = [axis.dim_value for axis in kind.shape.dim]  # an open one is 0, or -1 by Paddle
+        axes = [axis.dim_value for axis in kind.shape.dim]  # 0 or, by Paddle, -1: an open axis
         fits = len(axes) == value.ndim and all(
             n in (0, -1, given) for n, given in zip(axes, value.shape, strict=True)
         )

@@ -10,8 +10,8 @@ from sparkdl.interop.onnx.messages import message_of
 from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
 from sparkdl.training.rounds.replica import count_threads
 
-ORT = b"ORTM"  # where files of onnxruntime's own format have it
-# {type of onnxruntime: of numpy}
+ORT = b"ORTM"  # bytes 4 to 8 of files in onnxruntime's own format
+# {onnxruntime type: numpy type}
 TYPES = {
     "tensor(float)": "float32",
     "tensor(double)": "float64",
@@ -28,14 +28,14 @@ TYPES = {
 
 
 class OnnxFilePredictor(Predictor):
-    """A file and the specs of its inputs and outputs; what computes it is said by a subclass.
+    """A file and the specs of its inputs and outputs; subclasses compute it.
 
     A file whose first axis is fixed to 1 is computed example by example.
     """
 
     def __init__(self, path: str) -> None:
         self.path = str(path)
-        # As an array it travels without a copy.
+        # Arrays are sent without a copy.
         self.content = np.frombuffer(read_whole(self.path), np.uint8)
         inputs, outputs = self._values()
         self.single = any(shape[:1] == [1] for _, _, shape in inputs)
@@ -47,12 +47,12 @@ class OnnxFilePredictor(Predictor):
     def _values(self):
         """Returns the inputs and the outputs: lists of (name, type, list of int or None or text).
 
-        A type is one of numpy's, or None for what is no array of numbers.
+        A type is a numpy type, or None for values that are not arrays of numbers.
         """
         raise NotImplementedError
 
     def _function(self):
-        """Returns the function from {input: array} and a list of outputs to their arrays."""
+        """Returns a function ({input: array}, list of outputs) -> their arrays."""
         raise NotImplementedError
 
     def _spec(self, name, dtype, shape):
@@ -106,13 +106,13 @@ class OnnxPredictor(OnnxFilePredictor):
         content = self.content.tobytes()
         try:
             return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # each of its kinds is a class of its own
+        except Exception as error:  # onnxruntime's errors share no base class
             raise DataError(f"{self.path} cannot be loaded by onnxruntime: {error}") from error
 
     def _values(self):
         content = self.content.tobytes()
-        if content[4:8] != ORT:  # whose weights are in it
-            message_of(content, self.path)  # before onnxruntime reads what it names
+        if content[4:8] != ORT:  # an ORT file contains its weights
+            message_of(content, self.path)  # no external files for onnxruntime
         session = self._session()
         return [
             [(value.name, TYPES.get(value.type), value.shape) for value in values]
@@ -125,15 +125,15 @@ class OnnxPredictor(OnnxFilePredictor):
 
 
 def with_open_axes(spec):
-    """Returns the ArraySpec of an output of open inputs, whose lengths are no promise of a file.
+    """Returns the ArraySpec of an output with open axes, since lengths in the file may vary.
 
-    Exporters write those that their example had.
+    Exporters write the lengths of their example inputs.
     """
     return ArraySpec(spec.dtype, (None,) * len(spec.shape))
 
 
 def one_by_one(predict):
-    """Returns a function that computes each example alone."""
+    """Returns a function that computes one example at a time."""
 
     def each(arrays):
         n = len(next(iter(arrays.values())))
@@ -147,7 +147,7 @@ def one_by_one(predict):
 
 
 def load_onnxruntime() -> Any:
-    """Returns onnxruntime; ConfigError where it is not installed."""
+    """Returns onnxruntime; ConfigError if it is not installed."""
     where = "onnxruntime in each process"
     with needs_package("OnnxPredictor", where, "pip install onnxruntime", ConfigError):
         import onnxruntime

@@ -1,4 +1,4 @@
-"""Layers for sums and products of two operands, which broadcast, and for products of matrices."""
+"""Layers for broadcasting sums and products, and for matrix products."""
 
 import numpy as np
 
@@ -36,12 +36,12 @@ def divide(node):
 
 
 def element_wise(node, operation, second=1):
-    """Returns the Steps of an operation of two computed inputs; `second` is where the second is."""
+    """Returns the Steps of an operation on two computed inputs; `second` is the second's index."""
     return join(node, operation, (node.shape(0), node.shape(1)), (0, second))
 
 
 def join(node, operation, shapes, sources):
-    """Returns the Step of an operation of two sources of these shapes, which may broadcast."""
+    """Returns the Step of an operation on two sources of these shapes, which may broadcast."""
     if shapes[0] == shapes[1]:
         return [Step(layer=nn.ElementWise(operation=operation), sources=sources)]
     whole = np.broadcast_shapes(*shapes)
@@ -52,7 +52,7 @@ def join(node, operation, shapes, sources):
 
 
 def where(node):
-    """A number where a computed mask says so, else 0: their product."""
+    """Returns the product of a number and a computed mask: 0 where the mask is false."""
     mask = tuple(node.any_shape(0))
     x, other = (1, 2) if node.is_constant(2) else (2, 1)
     zero = node.constant(other)
@@ -64,7 +64,7 @@ def where(node):
 
 
 def maximum(node):
-    """The larger of computed numbers, or of each and one that is constant."""
+    """Returns the maximum of computed inputs, or of one input and a constant number."""
     [*constant] = filter(node.is_constant, range(len(node.inputs)))
     if not constant:
         return several("max")(node)
@@ -90,15 +90,15 @@ def several(operation):
 
 
 def constant_operand(node, flag, change=np.asarray, source=None):
-    """Returns the Steps of a node one of whose operands is constant, else None.
+    """Returns the Steps of a node with one constant operand; None if it has none.
 
     Parameters
     ----------
     flag : "scale" or "shift"
     change : callable
-        What is done to the constant first.
+        Applied to the constant first.
     source : optional
-        Where the other operand is; None: at its place in the node.
+        Source of the other operand. None: the node's other input.
     """
     at = next((i for i in (0, 1) if node.is_constant(i)), None)
     if at is None:
@@ -111,10 +111,10 @@ def constant_operand(node, flag, change=np.asarray, source=None):
 
 
 def matmul(node):
-    """A dense layer where one operand is constant, else the product of two that are computed."""
+    """Returns a dense layer if one operand is constant, else the product of two computed ones."""
     if not node.is_constant(1):
         for index in (0, 1):
-            node.shape(index)  # refuses another place of the batch
+            node.shape(index)  # UnsupportedError unless the batch is first
         return [Step(layer=nn.MatMul(), sources=(0, 1))]
     node.need(len(node.shape()) in (1, 2), f"an example of shape {node.shape()}")
     W = node.constant(1)

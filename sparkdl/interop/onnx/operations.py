@@ -1,7 +1,7 @@
-"""How each of our operations is written as nodes of ONNX.
+"""Writers that express sparkdl's operations as ONNX nodes.
 
 A writer is a function of an OnnxWriter and a Node that returns the name of the result, or the names
-of several. Operations without one are written as what they decompose into.
+of several. Operations without a writer are decomposed into simpler ones.
 """
 
 from functools import partial
@@ -19,7 +19,7 @@ def names(writer, node):
 
 
 def write_alike(op, writer, node, **attributes):
-    """Writes a node that ONNX has with the same inputs; attributes are those of our operation."""
+    """Writes an ONNX node with the same inputs; `attributes` maps ONNX's names to sparkdl's."""
     given = {theirs: getattr(node.op, ours) for theirs, ours in attributes.items()}
     return writer.add(op, *names(writer, node), **given)
 
@@ -66,7 +66,7 @@ def swap_last_axes(writer, name, rank):
 
 
 def reduce(op):
-    """Returns the writer of a reduction: until opset 18 axes are an input of ReduceSum alone."""
+    """Returns the writer of a reduction; before opset 18 only ReduceSum takes axes as an input."""
 
     def write(writer, node):
         [x], axes, kept = names(writer, node), node.op.axes, int(node.op.keepdims)
@@ -128,13 +128,13 @@ def cast(writer, node):
 
 
 def windows(op):
-    """Returns the attributes of the windows of an operation."""
+    """Returns the window attributes of an operation."""
     before, after = zip(*op.padding, strict=True)
     return {"strides": list(op.stride), "pads": [*before, *after], "kernel_shape": list(op.size)}
 
 
 def dilated(op):
-    """Returns the attributes of windows whose points may lie apart."""
+    """Returns the window attributes of an operation, with dilations."""
     return windows(op) | {"dilations": list(op.dilation)}
 
 
@@ -156,7 +156,7 @@ def conv_transpose(writer, node):
 
 
 def unfold(writer, node):
-    """Writes a convolution whose filters each pick one number of a window of one channel."""
+    """Writes a convolution whose filters each pick one position of a window of one channel."""
     op, channels = node.op, node.inputs[0].shape[1]
     count = int(np.prod(op.size))
     picks = np.eye(count, dtype=np.float32).reshape(count, 1, *op.size)
@@ -191,7 +191,7 @@ def normalize(writer, node):
 
 
 def layer_norm(writer, node):
-    """Writes ONNX's, which normalizes last axes: the axis is brought there, and back."""
+    """Writes LayerNormalization over the last axis, with transposes to and from the node's axis."""
     x, *weights = names(writer, node)
     order = list(range(node.inputs[0].ndim))
     order.append(order.pop(node.op.axis))
@@ -220,7 +220,7 @@ def image_to_sequence(writer, node):
 
 
 def by_heads(writer, tensor, heads):
-    """Returns the name of (N, T, H d) as (N, H, T, d)."""
+    """Returns the name of a tensor (N, T, H d) transposed to (N, H, T, d)."""
     n, steps, width = tensor.shape
     split = writer.reshape(writer.name(tensor), (n, steps, heads, width // heads))
     return writer.add("Transpose", split, perm=[0, 2, 1, 3])

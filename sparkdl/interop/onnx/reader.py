@@ -27,7 +27,7 @@ class OnnxNet:
     ----------
     network : Network
         Its conf is a GraphConf; training needs an output layer, which the file does not have.
-    outputs : {output of the file: name of the layer that gives it}
+    outputs : {output of the file: name of its layer}
     """
 
     network: Network
@@ -76,7 +76,7 @@ def read_onnx(path, shape=None, **options):
 
 
 class GraphTranslation:
-    """The layers, weights and shapes of a graph so far."""
+    """The layers, weights and shapes translated so far."""
 
     def __init__(self, model, path, shape):
         self.graph, self.path = model.graph, path
@@ -99,7 +99,7 @@ class GraphTranslation:
         return {value.name: self.input_shape(value, given.get(value.name)) for value in inputs}
 
     def input_shape(self, value, given):
-        """Returns the shape of an example of an input, which may be given."""
+        """Returns the shape of an input's example, from the file or from `given`."""
         kind = value.type.tensor_type.elem_type
         if kind not in TYPES:
             names = [TensorProto.DataType.Name(known) for known in TYPES]
@@ -117,7 +117,7 @@ class GraphTranslation:
         return laid(shape, TYPES[kind])
 
     def add(self, proto):
-        """Adds the layers of a node, or says why there are none."""
+        """Adds the layers of a node, or notes why it has none."""
         try:
             self.translate(proto)
         except (SparkdlError, LookupError, ValueError, TypeError) as error:
@@ -155,7 +155,7 @@ class GraphTranslation:
             self.note(name, *before, steps[-1].batch if rows is None else ROWS)
 
     def alias(self, node):
-        """Gives a node's output the layer of its input; returns whether there is a layer."""
+        """Maps a node's output to the layer of its input; returns whether there is such a layer."""
         name, source = next(filter(None, node.outputs)), node.inputs[0]
         if source in self.build.inputs:
             return False
@@ -163,17 +163,17 @@ class GraphTranslation:
         return True
 
     def note(self, name, layer, shape, batch):
-        """Notes which layer gives a tensor."""
+        """Records the layer and shape of a tensor."""
         self.places[name], self.shapes[name] = layer, laid(shape, batch)
 
     def known(self, name):
-        """Returns (layer, shape of its example) of a tensor."""
+        """Returns (layer, shape of an example) of a tensor."""
         return self.places[name], tuple(self.shapes[name])
 
     def place(self, step, given, key):
-        """Adds one layer that reads the (layer, shape) given; returns its own.
+        """Adds a layer that reads the given (layer, shape) pairs; returns its own pair.
 
-        `key` says which operation and constants its arrays are of.
+        `key` identifies the operation and the constants that its arrays come from.
         """
         sources, shapes = zip(*given, strict=True)
         shape = step.layer.out_shape(shapes if step.layer.multi_input else shapes[0])
@@ -195,7 +195,7 @@ class GraphTranslation:
             raise ShapeError(f"weights must have the shapes {ours}, got {theirs}")
 
     def net(self, options):
-        """Returns the OnnxNet, if no node was refused."""
+        """Returns the OnnxNet; UnsupportedError if any node was refused."""
         names = [value.name for value in self.graph.output]
         given = self.places.keys() - self.build.inputs.keys()
         lost = [name for name in names if name not in given] if not self.refused else []
@@ -213,7 +213,7 @@ class GraphTranslation:
 
 
 def read_tensors(graph):
-    """Returns the names of the tensors that outputs of a graph follow from."""
+    """Returns the names of the tensors that a graph's outputs depend on."""
     read = {value.name for value in graph.output}
     for node in reversed(graph.node):
         if not read.isdisjoint(node.output):
@@ -222,7 +222,7 @@ def read_tensors(graph):
 
 
 def rows_of(node):
-    """Returns {tensor: shape} of a node on rows of sequences, as sequences; None for others."""
+    """Returns {tensor: shape as sequences} of a node on rows of sequences; None for other nodes."""
     computed = [name for name in node.inputs if name in node.shapes]
     if node.op not in OF_ROWS or {batch_of(node.shapes[name]) for name in computed} != {ROWS}:
         return None

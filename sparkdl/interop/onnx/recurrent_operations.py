@@ -1,4 +1,4 @@
-"""Recurrent operations as nodes of ONNX, whose gates stand in another order."""
+"""Recurrent operations as ONNX nodes, whose gates have another order."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ def recurrent(op, order, biases):
 
     Parameters
     ----------
-    op : "LSTM", "GRU" or "RNN"
-    order : places in our weights of ONNX's gates
-    biases : function (ours b by gates, order, op) -> (bias of x, bias of h), each by gates
+    op : "LSTM", "GRU" or "RNN" order : indices in sparkdl's weights of ONNX's gates (bias of x,
+    bias of h), each by gates -> biases : function (sparkdl's b by gates, order, op) -> (bias of x,
+    bias of h), each by gates -> (bias of x, bias of h), each by gates
     """
 
     def write(writer, node):
@@ -44,26 +44,26 @@ def recurrent(op, order, biases):
 
 
 def gates(weights, order):
-    """Returns the blocks of columns in ONNX's order, each (H, inputs)."""
+    """Returns the gates' blocks of columns in ONNX's order, each (H, inputs)."""
     blocks = np.split(weights, len(order), axis=1)
     return [blocks[place].T for place in order]
 
 
 def flat(blocks, units):
-    """Returns blocks one below the other, with an axis for ONNX's directions before."""
+    """Returns blocks stacked along the first axis, below an axis for the direction."""
     whole = np.concatenate([np.asarray(block, np.float32) for block in blocks])
     return whole.reshape(1, *((-1,) if whole.ndim == 1 else whole.shape))
 
 
 def initial(writer, state):
-    """Returns the name of a first state (1, N, H); "" for zeros, which are ONNX's own."""
+    """Returns the name of an initial state (1, N, H); "" for zeros, ONNX's default."""
     if state.value is not None and not np.any(state.value):
         return ""
     return writer.add("Unsqueeze", writer.name(state), writer.integers(0))
 
 
 def functions(op, ours):
-    """Returns the attributes of the gates' functions."""
+    """Returns the attributes of the gates' activations."""
     if op == "RNN":
         return {"activations": [ours.activation.capitalize()]}
     last = {"LSTM": ["Tanh", "Tanh"], "GRU": ["Tanh"]}[op]
@@ -75,12 +75,12 @@ def functions(op, ours):
 
 
 def one_bias(b, order, ours):
-    """Returns our bias as that of x, and zeros as that of h."""
+    """Returns sparkdl's bias as the bias of x, and zeros as the bias of h."""
     return [b[place] for place in order], [np.zeros_like(b[0])] * len(order)
 
 
 def gru_bias(b, order, ours):
-    """Returns the biases of a GRU: behind the reset gate the product with h has one of its own."""
+    """Returns the biases of a GRU; with `reset_after`, the candidate has its own bias of h."""
     of_x, of_h = one_bias(b[:3], order, ours)
     return of_x, ([*of_h[:2], b[3]] if ours.reset_after else of_h)
 

@@ -1,4 +1,4 @@
-"""Layers for recurrent operations, whose sequences have the batch behind the steps."""
+"""Layers for recurrent operations, whose inputs are (steps, batch, features)."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from sparkdl.interop.onnx.laid_shapes import batch_of
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
 
-GATES = {"LSTM": (0, 2, 3, 1), "GRU": (0, 1, 2), "RNN": (0,)}  # ONNX's, in our order
+GATES = {"LSTM": (0, 2, 3, 1), "GRU": (0, 1, 2), "RNN": (0,)}  # ONNX's, in sparkdl's order
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
-W, R, B, LENGTHS, H, C, P = range(1, 8)  # places of the inputs
+W, R, B, LENGTHS, H, C, P = range(1, 8)  # indices of the inputs
 
 
 def recurrent(node):
-    """The layers of an LSTM, a GRU or an RNN of which one output is read: all or the last steps."""
+    """Returns the layers of an LSTM, GRU or RNN with one used output: all steps or the last."""
     steps = length_of(node)
     direction = node.attributes.get("direction", "forward")
     count, units = DIRECTIONS[direction], node.attributes["hidden_size"]
@@ -20,7 +20,7 @@ def recurrent(node):
     node.need(not node.has(LENGTHS), "lengths of sequences")
     for state in (H, C):
         zero = not node.has(state) or not node.constant(state).any()
-        node.need(zero, "a first state but zeros")
+        node.need(zero, "a first state other than zeros")
     whole = bool(node.outputs[0])
     node.need(sum(map(bool, node.outputs)) == 1 and not any(node.outputs[2:]), "several outputs")
     need_shapes(node, count, units)
@@ -37,7 +37,7 @@ def recurrent(node):
 
 
 def length_of(node):
-    """Returns the steps of an example, if it is a sequence with the batch behind them."""
+    """Returns the number of steps of a sequence with the batch on axis 1."""
     shape = node.laid_shape()
     fits = len(shape) == 2 and batch_of(shape) == 1
     node.need(fits, f"an example of shape {tuple(shape)}, the batch along axis {batch_of(shape)},")
@@ -45,7 +45,7 @@ def length_of(node):
 
 
 def need_shapes(node, count, units):
-    """Refuses weights that are not of `count` directions of `units`."""
+    """Raises UnsupportedError unless weights have the shapes of `count` directions of `units`."""
     gates = len(GATES[node.op])
     of_x, sizes = node.constant(W).shape[2:3], {R: (gates * units, units)}
     sizes |= {W: (gates * units, *of_x), B: (2 * gates * units,), P: (3 * units,)}
@@ -78,7 +78,7 @@ def layer_of(node, direction, units, whole):
 
 
 def weights_of(node, place, units):
-    """Returns {our name: array} of one direction."""
+    """Returns {sparkdl's name: array} of one direction."""
     order = GATES[node.op]
 
     def blocks(array):
@@ -98,7 +98,7 @@ def weights_of(node, place, units):
 
 
 def bias(node, of_x, of_h):
-    """Returns the parts of our bias; a GRU that resets behind the product keeps both of h."""
+    """Returns the parts of sparkdl's bias; linear_before_reset keeps both of the candidate."""
     if node.op == "GRU" and node.attributes.get("linear_before_reset", 0):
         return [*(x + h for x, h in zip(of_x[:2], of_h[:2], strict=True)), of_x[2], of_h[2]]
     return [x + h for x, h in zip(of_x, of_h, strict=True)]

@@ -1,4 +1,4 @@
-"""Layers for nodes that take parts: rows of a table, and slices of what is computed."""
+"""Layers for look-ups in tables and for slices of computed tensors."""
 
 from itertools import accumulate, pairwise
 
@@ -11,7 +11,7 @@ from sparkdl.nn.layers.dense.embedding import EXACT
 
 
 def gather(node):
-    """Rows of a constant table for computed integers, or a constant part of what is computed."""
+    """Looks up computed integers in a constant table, or takes constant indices of a tensor."""
     axis = node.attributes.get("axis", 0)
     return look_up(node, axis) if node.is_constant(0) else select(node, axis)
 
@@ -31,7 +31,7 @@ def look_up(node, axis):
 
 
 def select(node, axis):
-    """Places side by side, which become the axes of the indices: no axis for one number."""
+    """Takes adjacent indices, whose axes replace the sliced one; a single number removes it."""
     shape, places = node.shape(), integers(node, 1)
     [axis] = positions(node, [axis], len(shape) + 1)
     length = shape[axis - 1]
@@ -77,7 +77,7 @@ def split(node):
 
 
 def part(start, stop, axis, **options):
-    """Returns the Step to a part along an axis of a tensor."""
+    """Returns the Step that slices a tensor along an axis."""
     return Step(layer=nn.Subset(start=start, stop=stop, axis=axis - 1), **options)
 
 

@@ -1,4 +1,4 @@
-"""Layers for nodes that move numbers: shapes, axes, padding, resizing."""
+"""Layers for nodes that move numbers: reshape, transpose, pad, resize."""
 
 from math import prod
 
@@ -10,7 +10,7 @@ from sparkdl.nn import layers as nn
 
 
 def integers(node, index):
-    """Returns an input that must be a constant of integers, as a list."""
+    """Returns an input that must be a constant of integers as a list."""
     node.need(node.is_constant(index), f"input {index} not a constant")
     value = node.constants[node.inputs[index]]
     node.need(value.dtype.kind == "i", f"input {index} of type {value.dtype}")
@@ -18,7 +18,7 @@ def integers(node, index):
 
 
 def positions(node, axes, rank):
-    """Returns axes counted from the front, none of them the batch's."""
+    """Returns axes counted from the front; UnsupportedError if the batch's is among them."""
     found = sorted(axis + rank if axis < 0 else axis for axis in axes)
     node.need(found and found[0] > 0 and found[-1] < rank, f"axes={axes}")
     return found
@@ -39,7 +39,7 @@ def reshape(node):
 
 
 def reshape_behind(node, shape, to, place):
-    """The axes up to the batch's stay, those behind it are others."""
+    """Reshapes the axes after the batch's; those before it must stay."""
     same = [
         n == 0 or (axis != place and n == shape[axis]) for axis, n in enumerate(to[: place + 1])
     ]
@@ -49,7 +49,7 @@ def reshape_behind(node, shape, to, place):
 
 
 def whole_shape(node, shape, to, copies):
-    """Returns the lengths that `to` gives to an example of `shape`."""
+    """Returns the shape of an example of `shape` after a reshape by `to`."""
     to = [shape[i] if n == 0 and copies and i < len(shape) else n for i, n in enumerate(to)]
     if to.count(-1) == 1:
         to[to.index(-1)] = prod(shape) // max(1, -prod(to))
@@ -93,7 +93,7 @@ def transpose(node):
 
 
 def pool_all(kind, shape, keeps_axes=True):
-    """Returns the Steps from images or volumes of `shape` to a number for each channel."""
+    """Returns the Steps of global pooling of images or volumes of `shape`."""
     steps = [Step(layer=nn.GlobalPool(kind=kind))]
     if keeps_axes:
         steps.append(Step(layer=nn.Reshape(shape=(shape[0], *[1] * (len(shape) - 1)))))
@@ -113,7 +113,7 @@ def pad(node):
 
 
 def resize(node):
-    """Growth of images by whole factors: nearest pixels, or lines between their centers."""
+    """Upsamples images by integer factors, with nearest pixels or linear interpolation."""
     shape, mode = node.shape(), node.attributes.get("mode", "nearest")
     factors = factors_of(node, shape)
     ways = {
@@ -130,7 +130,7 @@ def resize(node):
 
 
 def factors_of(node, shape):
-    """Returns the whole factors of rows and columns."""
+    """Returns the integer factors of rows and columns."""
     node.need(len(shape) == 3, f"an example of shape {shape}")
     node.need(node.is_constant(2) and not node.has(3), "sizes, which hold for one batch size,")
     factors = node.constant(2).tolist()

@@ -1,4 +1,4 @@
-"""Which layers of a graph have the same constants of the file."""
+"""Layers of a graph that share constants of the file."""
 
 import logging
 
@@ -10,13 +10,13 @@ log = logging.getLogger(__name__)
 
 
 class SharedConstants:
-    """The layers so far that have constants, by the operation and what it reads."""
+    """The layers with constants so far, by their operation and constants."""
 
     def __init__(self):
         self.owners, self.readers = {}, {}
 
     def owner_of(self, key, step):
-        """Returns the layer that has the arrays of a Step already; None where they are new.
+        """Returns the layer that already has the arrays of a Step; None if they are new.
 
         Parameters
         ----------
@@ -28,10 +28,10 @@ class SharedConstants:
         return name if known is not None and is_same(step, known) else None
 
     def note(self, key, step, name, constants):
-        """Notes the layer that has the arrays of a Step, which come from constants.
+        """Records the layer that has the arrays of a Step, which come from constants.
 
-        Arrays of one value are not noted, but always new: exporters merge those of separate
-        layers, as the ones and zeros of norms.
+        Arrays with one value throughout are never shared: exporters merge those of separate layers,
+        such as the ones and zeros of norms.
         """
         if is_uniform(step):
             return
@@ -42,23 +42,23 @@ class SharedConstants:
             self.readers.setdefault(constant, set()).add(name)
 
     def warn(self, path):
-        """Names the constants of which several layers have copies."""
+        """Warns of constants that several layers have copies of."""
         copied = [name for name, readers in self.readers.items() if len(readers) > 1]
         if copied:
             log.warning(
-                "%s: constants that several operations read in other ways are copies in the "
-                "network, which training moves apart: %s",
+                "%s: constants that several operations read in different layouts become copies, "
+                "which are trained separately: %s",
                 path,
                 ", ".join(copied),
             )
 
 
 def is_uniform(step):
-    """Returns whether each array of a Step has one value all over."""
+    """Returns whether each array of a Step has one value throughout."""
     return all((array == array.flat[0]).all() for array in step.weights.values())
 
 
 def is_same(step, other):
-    """Returns whether two Steps are of one kind of layer and have equal arrays."""
+    """Returns whether two Steps have layers of the same type and equal arrays."""
     alike = type(step.layer) is type(other.layer) and step.weights.keys() == other.weights.keys()
     return alike and all(np.array_equal(x, other.weights[n]) for n, x in step.weights.items())

@@ -1,10 +1,10 @@
-"""A layer that stands for a node of an ONNX graph, or for a part of it."""
+"""Steps: the layers that replace a node of an ONNX graph."""
 
 from dataclasses import dataclass, field
 
 from sparkdl.nn import layers as nn
 
-BEFORE = -1  # in Step.sources: what the step before gives
+BEFORE = -1  # in Step.sources: the output of the previous step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,12 +16,12 @@ class Step:
     layer : Layer
     weights : {name of a parameter or buffer: array}
     sources : tuple of int, optional
-        What the layer reads: numbers of the node's inputs, or BEFORE. None: the first input, or
-        what the step before gives, where there is one.
+        What the layer reads: indices of the node's inputs, or BEFORE. None: the output of the
+        previous step, or the first input if there is none.
     batch : int or ROWS
-        Where the batch lies in the tensor that the layer's output stands for; see LaidShape.
+        Position of the batch in the tensor that the layer computes; see LaidShape.
     output : int, optional
-        Which of the node's outputs it is. None: the last step is the one output.
+        Index of the node's output. None: the last step is the only output.
     """
 
     layer: nn.Layer

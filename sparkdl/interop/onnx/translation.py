@@ -15,7 +15,7 @@ from sparkdl.nn.layers.core.channels import channel_axis
 
 
 def activation(**options):
-    """Returns the rule of an activation; options map our names to (ONNX's name, default)."""
+    """Returns the rule of an activation; options map sparkdl's names to (ONNX's name, default)."""
     kind = options.pop("type")
 
     def translate(node):
@@ -41,7 +41,7 @@ def hard_sigmoid(node):
 
 
 def hard_swish(node):
-    """x times its hard sigmoid."""
+    """Returns x times its hard sigmoid."""
     node.shape()
     product = nn.ElementWise(operation="product")
     return [Step(layer=hard(1 / 6)), Step(layer=product, sources=(0, BEFORE))]
@@ -108,7 +108,7 @@ def conv_transpose(node):
 
 
 def convolution(node):
-    """Returns the weights of a convolution, and the options that do not depend on its kind."""
+    """Returns the weights of a convolution, and the options that all kinds of convolution share."""
     W, axes = node.constant(1), image_axes(node)
     node.need(W.ndim == axes + 2, f"W of shape {W.shape}")
     node.only(kernel_shape=list(W.shape[2:]))
@@ -174,7 +174,7 @@ def concat(node):
 
 
 def per_channel(node, values, shape):
-    """Returns `values` (C,), if they broadcast so over a batch of examples of `shape`."""
+    """Returns `values` (C,); UnsupportedError unless they broadcast over the channels."""
     count = shape[channel_axis(shape)]
     behind = len(shape) - 1 - channel_axis(shape)
     core = tuple(values.shape[max(values.ndim - behind - 1, 0) :])
@@ -192,7 +192,7 @@ def image_axes(node):
 
 
 def windows(node, axes):
-    """Returns the options of windows but their size."""
+    """Returns the options of windows, except their size."""
     node.need(node.attributes.get("auto_pad", "NOTSET") in ("NOTSET", "VALID"), "auto_pad")
     pads = node.attributes.get("pads", [0] * 2 * axes)
     ones = [1] * axes
@@ -241,7 +241,7 @@ RULES = (
     }
 )
 
-# Those of rules that do the same to each row of a sequence as to a row alone.
+# Operations whose rules treat each row of a sequence like a single row.
 OF_ROWS = {
     *("Abs", "Add", "Clip", "Div", "Dropout", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid"),
     *("Identity", "LeakyRelu", "Log", "LogSoftmax", "MatMul", "Mish", "Mul", "Neg", "Pow"),

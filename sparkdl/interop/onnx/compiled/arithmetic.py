@@ -34,7 +34,7 @@ def clip(x, low=None, high=None):
 
 def power(x, exponent):
     if isinstance(exponent, Tensor) or exponent.size != 1 or not isinstance(x, Tensor):
-        raise UnsupportedError("exponents that are no one number")
+        raise UnsupportedError("exponents other than one number")
     if exponent.ndim > x.ndim:
         raise UnsupportedError("exponents with more axes")
     exponent = float(exponent.reshape(())[()])

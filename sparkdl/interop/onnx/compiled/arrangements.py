@@ -44,7 +44,7 @@ def as_numpy(rule):
 
     def compute(x, *inputs, **options):
         if any(isinstance(each, Tensor) for each in inputs):
-            raise UnsupportedError("a shape that follows from numbers")
+            raise UnsupportedError("a shape that depends on values")
         empty = np.broadcast_to(np.float32(0), x.shape)
         return reshape(x, rule(empty, *inputs, **options).shape)
 
@@ -84,7 +84,7 @@ def concat(*inputs, axis):
 def slice_axes(x, starts, ends, axes=None, steps=None):
     given = [each for each in (starts, ends, axes, steps) if each is not None]
     if any(isinstance(each, Tensor) for each in given):
-        raise UnsupportedError("places that follow from numbers")
+        raise UnsupportedError("indices that depend on values")
     starts, ends = whole_numbers(starts), whole_numbers(ends)
     axes = range(len(starts)) if axes is None else whole_numbers(axes)
     if steps is not None and set(whole_numbers(steps)) != {1}:
@@ -98,15 +98,15 @@ def slice_axes(x, starts, ends, axes=None, steps=None):
 
 def expand(x, shape):
     if isinstance(shape, Tensor):
-        raise UnsupportedError("a shape that follows from numbers")
+        raise UnsupportedError("a shape that depends on values")
     return ops.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(whole_numbers(shape))))
 
 
 def pad(x, pads, value=None, axes=None, *, mode="constant"):
     if isinstance(pads, Tensor) or axes is not None or mode != "constant":
-        raise UnsupportedError("pads but zeros along all axes")
+        raise UnsupportedError("padding other than zeros along all axes")
     if value is not None and np.any(np.asarray(value) != 0):
-        raise UnsupportedError("pads but zeros")
+        raise UnsupportedError("padding other than zeros")
     amounts = whole_numbers(pads)
     return ops.pad(x, amounts[: x.ndim], amounts[x.ndim :])
 

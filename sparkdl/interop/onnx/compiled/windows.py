@@ -121,7 +121,7 @@ def resize(x, roi=None, scales=None, sizes=None, **options):
     mode, at = options.get("mode", "nearest"), options.get("coordinate_transformation_mode", "")
     rounding = options.get("nearest_mode", "round_prefer_floor")
     if any(isinstance(each, Tensor) for each in (roi, scales, sizes)):
-        raise UnsupportedError("sizes that follow from numbers")
+        raise UnsupportedError("sizes that depend on values")
     given = scales if scales is not None and scales.size else sizes
     if mode != "nearest" or given is None or len(given) != x.ndim:
         raise UnsupportedError("pixels between others")
@@ -133,7 +133,7 @@ def resize(x, roi=None, scales=None, sizes=None, **options):
         at in ("", "half_pixel") and rounding == "round_prefer_floor"
     )
     if not whole or not plain:
-        raise UnsupportedError("pixels but repeated ones")
+        raise UnsupportedError("pixels other than repeated ones")
     return ops.resize(x, [int(n * f) for n, f in zip(x.shape[2:], factors[2:], strict=True)])
 
 

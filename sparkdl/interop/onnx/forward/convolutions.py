@@ -28,9 +28,9 @@ def conv(
 
 
 def by_channels(windows, x, W):
-    """Returns the convolution of groups with one filter each, one place of it after the other."""
+    """Returns the convolution of groups with one filter each, kernel position by position."""
     kind = x.dtype
-    if kind.itemsize == 2 and kind.kind not in "iu":  # sums of 16 bits would lose digits
+    if kind.itemsize == 2 and kind.kind not in "iu":  # 16-bit sums would lose digits
         x, W = x.astype(np.float32), W.astype(np.float32)
     x = windows.padded(x, np.zeros((), x.dtype))
     x = x.reshape(len(x), len(W), -1, *x.shape[2:])
@@ -42,7 +42,7 @@ def by_channels(windows, x, W):
 
 
 def by_groups(windows, x, W, group):
-    """Returns the convolution as a product of matrices for each group."""
+    """Returns the convolution as one matrix product per group."""
     axes, n = x.ndim - 2, len(x)
     view = windows.cut(x)
     view = view.reshape(n, group, -1, *view.shape[2:])  # (N, G, C / G, *out, *kernel)
@@ -53,7 +53,7 @@ def by_groups(windows, x, W, group):
 
 
 def by_channel(values, rank):
-    """Returns values (C,) as (C, 1, ...), which broadcast over (N, C, ...)."""
+    """Returns values (C,) as (C, 1, ...), to broadcast over (N, C, ...)."""
     return values.reshape(-1, *[1] * (rank - 2))
 
 
@@ -87,7 +87,7 @@ def conv_transpose(
 def windows_of_result(
     sizes, kernel, strides, dilations, output_padding, pads, auto_pad, output_shape
 ):
-    """Returns the Windows over the result of a transposed convolution, from sizes of its input."""
+    """Returns the Windows over the result of a transposed convolution with input of `sizes`."""
     axes = len(sizes)
     strides, dilations = strides or [1] * axes, dilations or [1] * axes
     more = output_padding or [0] * axes
@@ -99,7 +99,7 @@ def windows_of_result(
 
 
 def cuts(whole, sizes, strides, pads, auto_pad, output_shape):
-    """Returns ((before, after), ...) that is cut off the whole result of a transposed one."""
+    """Returns ((before, after), ...) to crop from the full transposed convolution."""
     axes = len(sizes)
     if output_shape is None and not auto_pad.startswith("SAME"):
         pads = pads or [0] * 2 * axes
@@ -111,7 +111,7 @@ def cuts(whole, sizes, strides, pads, auto_pad, output_shape):
 
 
 def col2im(x, image_shape, block_shape, *, dilations=None, pads=None, strides=None):
-    """Returns images (N, C, *image) of the sums of blocks (N, C * block, places)."""
+    """Returns images (N, C, *image), the sums of overlapping blocks (N, C * block, positions)."""
     block = whole_numbers(block_shape)
     windows = Windows.over(whole_numbers(image_shape), block, strides, dilations, pads)
     parts = x.reshape(len(x), -1, *block, *windows.counts)
@@ -132,9 +132,9 @@ def deform_conv(
     pads=None,
     strides=None,
 ):
-    """Returns the convolution of x (N, C, H, W) read at places that `offset` moves.
+    """Returns the convolution of x (N, C, H, W), sampled at positions shifted by `offset`.
 
-    offset is (N, offset_group * kernel * 2, *out), mask the same without the 2.
+    offset is (N, offset_group * kernel * 2, *out); mask is the same without the 2.
 
     References
     ----------
@@ -161,7 +161,7 @@ def deform_conv(
 
 
 def bilinear(x, rows, columns):
-    """Returns x (N, G, C, H, W) between its pixels, 0 outside, at places (N, G, *any)."""
+    """Returns x (N, G, C, H, W) interpolated at places (N, G, *any); pixels outside are 0."""
     y, front = 0, np.indices(rows.shape, sparse=True)[:2]
     for down in (0, 1):
         for right in (0, 1):

@@ -10,7 +10,7 @@ from sparkdl.interop.onnx.forward.convolutions import bilinear
 def non_max_suppression(
     boxes, scores, most=None, iou_threshold=None, score_threshold=None, *, center_point_box=0
 ):
-    """Returns rows (image, class, box) of the best boxes that overlap with no better one."""
+    """Returns rows (image, class, box) of the boxes that overlap no box of a higher score."""
     most = 0 if most is None else int(np.reshape(most, ()))
     limit = 0.0 if iou_threshold is None else float(np.reshape(iou_threshold, ()))
     least = None if score_threshold is None else float(np.reshape(score_threshold, ()))
@@ -29,7 +29,7 @@ def non_max_suppression(
 
 
 def corners_of(boxes, centered):
-    """Returns boxes as (first y, first x, last y, last x)."""
+    """Returns boxes as (y1, x1, y2, x2)."""
     if centered:
         x, y, width, height = np.moveaxis(boxes, -1, 0)
         return np.stack([y - height / 2, x - width / 2, y + height / 2, x + width / 2], -1)
@@ -38,7 +38,7 @@ def corners_of(boxes, centered):
 
 
 def overlap(a, b):
-    """Returns the share of two boxes' union that both cover."""
+    """Returns the intersection over union of two boxes."""
     shared = np.prod(np.maximum(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]), 0))
     union = np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - shared
     return shared / union if union > 0 else 0.0
@@ -57,9 +57,9 @@ def roi_align(
     sampling_ratio=0,
     spatial_scale=1.0,
 ):
-    """Returns (rois, C, height, width): means or maxima of points of each cell.
+    """Returns (rois, C, height, width): the mean or maximum of the sampling points in each cell.
 
-    Before opset 16 regions are not moved by half a pixel.
+    Before opset 16, regions are not shifted by half a pixel.
     """
     moves = "half_pixel" if opset >= 16 else "output_half_pixel"
     half = (coordinate_transformation_mode or moves) == "half_pixel"
@@ -78,13 +78,13 @@ def roi_align(
 
 
 def points(begin, size, n, ratio):
-    """Returns the places (n, points) in n cells along one axis."""
+    """Returns the sampling points (n, points) in n cells along one axis."""
     each = ratio or max(ceil(size / n), 1)
     return begin + (np.arange(n)[:, None] + (np.arange(each) + 0.5) / each) * size / n
 
 
 def cells(x, rows, columns, counts, mode):
-    """Returns (C, *counts) of an image (C, H, W)."""
+    """Returns the pooled cells (C, *counts) of an image (C, H, W)."""
     grid = np.meshgrid(edged(rows.ravel(), x.shape[1]), edged(columns.ravel(), x.shape[2]),
                        indexing="ij")  # fmt: skip
     outside = np.isnan(grid[0]) | np.isnan(grid[1])
@@ -110,7 +110,7 @@ def corner_maxima(x, rows, columns):
 
 
 def edged(places, n):
-    """Returns places inside; nan for those more than a pixel outside."""
+    """Returns places clipped to the image, and nan for those more than a pixel outside."""
     return np.where((places < -1) | (places > n), np.nan, places.clip(0, n - 1))
 
 

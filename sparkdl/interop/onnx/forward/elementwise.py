@@ -1,4 +1,4 @@
-"""Operations on each number alone, or on pairs of numbers."""
+"""Element-wise operations on one or more arrays."""
 
 from functools import reduce
 from math import erf
@@ -12,7 +12,7 @@ def whole(x):
 
 
 def divide(a, b):
-    """Returns quotients; those of integers are cut towards zero."""
+    """Returns quotients; integer ones are truncated towards zero."""
     if not whole(a):
         return a / b
     quotient = a // b
@@ -20,7 +20,7 @@ def divide(a, b):
 
 
 def modulo(a, b, *, fmod=0):
-    """Returns remainders with the sign of the divisor, or of the dividend as in C."""
+    """Returns remainders with the sign of the divisor, or, as in C, of the dividend."""
     return np.fmod(a, b) if fmod else np.mod(a, b)
 
 

@@ -1,4 +1,4 @@
-"""Operations that the standard itself defines by others."""
+"""Operations that the ONNX standard defines as functions of other operations."""
 
 from onnx import FunctionProto, NodeProto, defs, helper
 
@@ -11,7 +11,7 @@ def has_function(op, opset):
 
 
 class FunctionRule:
-    """A rule that computes a node as the standard's function for inputs of these types.
+    """A rule that expands a node into the standard's function for its input types.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ class FunctionRule:
             self.bodies[key] = self.expand(inputs)
         body = self.bodies[key]
         more = [None] * (len(body.inputs) - len(inputs))
-        return tuple(body.run({"": None}, [*inputs, *more]))  # a function reads what is left out
+        return tuple(body.run({"": None}, [*inputs, *more]))  # functions may read omitted inputs
 
     def expand(self, inputs):
-        """Returns the body for inputs of these types and shapes."""
+        """Returns the function body for inputs of these types and shapes."""
         function = self.function(inputs)
         refused = []
         values = [helper.make_empty_tensor_value_info(name) for name in function.input]
@@ -63,7 +63,7 @@ class FunctionRule:
         return made
 
     def attributes(self, function):
-        """Returns {name: AttributeProto} of the node, and those of the function that it lacks."""
+        """Returns {name: AttributeProto} of the node, with the function's defaults added."""
         defaults = {attribute.name: attribute for attribute in function.attribute_proto}
         schema = defs.get_schema(self.proto.op_type, self.opset, "")
         for name, attribute in schema.attributes.items():
@@ -73,7 +73,7 @@ class FunctionRule:
 
 
 def bound(node, given):
-    """Returns a node of a function with the given attributes in place of references to them."""
+    """Returns a node of a function with references to attributes replaced by their values."""
     made = NodeProto()
     made.CopyFrom(node)
     del made.attribute[:]

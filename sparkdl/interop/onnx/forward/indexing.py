@@ -1,4 +1,4 @@
-"""Numbers read from places, and written to places."""
+"""Gathering, scattering and slicing."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def gather_elements(x, indices, *, axis=0):
 
 
 def gather_nd(x, indices, *, batch_dims=0):
-    """Returns the slices of x at tuples of indices, for each place of the first axes."""
+    """Returns the slices of x at tuples of indices, for each position of the batch axes."""
     front = x.shape[:batch_dims]
     count = int(np.prod(front, dtype=np.int64))
     rows = x.reshape(count, *x.shape[batch_dims:])
@@ -27,7 +27,7 @@ WAYS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 def put(y, places, updates, reduction):
-    """Writes updates to places of y, which may stand in it several times."""
+    """Writes updates to places of y; a place may occur several times."""
     if reduction == "none":
         y[places] = updates
     else:
@@ -46,7 +46,7 @@ def scatter_nd(x, indices, updates, *, reduction="none"):
 
 
 def tensor_scatter(cache, update, starts=None, *, axis=-2, mode="linear"):
-    """Returns the cache with each example's update behind its start."""
+    """Returns the cache with each example's update written from its start on."""
     y, length = np.moveaxis(cache.copy(), axis, 1), cache.shape[axis]
     moved = np.moveaxis(update, axis, 1)
     for example, start in enumerate(np.zeros(len(cache), int) if starts is None else starts):
@@ -82,7 +82,7 @@ def one_hot(indices, depth, values, *, axis=-1):
 
 
 def reverse_sequence(x, lengths, *, batch_axis=1, time_axis=0):
-    """Returns x with the first steps of each example in the other direction."""
+    """Returns x with the first steps of each example reversed."""
     y = x.copy()
     rows, turned = (np.moveaxis(each, (batch_axis, time_axis), (0, 1)) for each in (x, y))
     for row, to, length in zip(rows, turned, lengths, strict=True):
@@ -91,7 +91,7 @@ def reverse_sequence(x, lengths, *, batch_axis=1, time_axis=0):
 
 
 def unique(x, *, axis=None, sorted=1):
-    """Returns (values, first places, place of each among the values, counts)."""
+    """Returns (values, first indices, inverse indices, counts)."""
     found = np.unique(x, True, True, True, axis=axis)
     values, first, inverse, counts = found
     inverse = inverse.reshape(-1)

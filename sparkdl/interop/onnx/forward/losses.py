@@ -6,7 +6,7 @@ from sparkdl.interop.onnx.forward.activations import log_softmax
 
 
 def negative_log_likelihood(scores, labels, weights=None, *, ignore_index=None, reduction="mean"):
-    """Returns the loss of log probabilities (N, C, ...) for labels (N, ...)."""
+    """Returns the negative log-likelihood of log probabilities (N, C, ...) for labels (N, ...)."""
     kept = np.ones(labels.shape, bool) if ignore_index is None else labels != ignore_index
     chosen = np.where(kept, labels, 0)
     loss = -np.take_along_axis(scores, np.expand_dims(chosen, 1), 1).squeeze(1)

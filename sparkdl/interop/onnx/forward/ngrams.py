@@ -1,4 +1,4 @@
-"""Counts of sequences of numbers in longer ones."""
+"""TfIdfVectorizer: counts of n-grams."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def tf_idf(
     pool_strings=None,
     weights=None,
 ):
-    """Returns how often rows (T,) or (N, T) hold each n-gram of the pool, weighted as asked."""
+    """Returns the weighted counts of each n-gram of the pool in rows (T,) or (N, T)."""
     if pool_int64s is None:
         raise UnsupportedError("a pool of strings is not supported")
     table = numbered(pool_int64s, ngram_counts)
@@ -36,7 +36,7 @@ def tf_idf(
 
 
 def numbered(pool, starts):
-    """Returns {n-gram: its number}; those of length n begin at the n-th start."""
+    """Returns {n-gram: index}; n-grams of length n begin at the n-th start."""
     found = []
     for n, (start, end) in enumerate(zip(starts, [*starts[1:], len(pool)], strict=True), 1):
         found += [tuple(pool[at : at + n]) for at in range(start, end, n)]
@@ -44,7 +44,7 @@ def numbered(pool, starts):
 
 
 def grams(row, lengths, most):
-    """Yields the n-grams of a row whose numbers stand 1 to most + 1 places apart."""
+    """Yields the n-grams of a row, with up to `most` skipped numbers between two neighbors."""
     for n in lengths:
         for apart in range(1, (most if n > 1 else 0) + 2):
             for start in range(len(row) - (n - 1) * apart):

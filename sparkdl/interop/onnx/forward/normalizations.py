@@ -31,7 +31,7 @@ def instance_normalization(x, scale, b, *, epsilon=1e-5):
 
 
 def group_normalization(x, scale, b, *, epsilon=1e-5, num_groups, stash_type=1):
-    """Normalizes groups of channels; scale and b are of channels, or of groups before opset 21."""
+    """Normalizes groups of channels; scale and b are per channel, before opset 21 per group."""
     kind = helper.tensor_dtype_to_np_dtype(stash_type)
     grouped = x.reshape(len(x), num_groups, -1).astype(kind)
     y = standardized(grouped, (2,), epsilon)[0].astype(x.dtype).reshape(x.shape)
@@ -50,7 +50,7 @@ def layer_normalization(x, scale, b=None, *, axis=-1, epsilon=1e-5, stash_type=1
 
 
 def standardized(x, axes, epsilon):
-    """Returns (x less its mean over its deviation, mean, 1 / deviation)."""
+    """Returns ((x - mean) / deviation, mean, 1 / deviation)."""
     mean = x.mean(axis=axes, keepdims=True)
     inverse = 1 / np.sqrt(x.var(axis=axes, keepdims=True) + np.asarray(epsilon, x.dtype))
     return (x - mean) * inverse, mean, inverse
@@ -65,7 +65,7 @@ def rms_normalization(x, scale, *, axis=-1, epsilon=1e-5, stash_type=TensorProto
 
 
 def lp_normalization(x, *, axis=-1, p=2):
-    """Returns x over its norm; 0 where that is 0."""
+    """Returns x divided by its norm, and 0 where the norm is 0."""
     norm = (np.abs(x) ** p).sum(axis=axis, keepdims=True) ** (1 / p)
     return np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm)).astype(x.dtype)
 
@@ -76,7 +76,7 @@ def mean_variance_normalization(x, *, axes=(0, 2, 3)):
 
 
 def lrn(x, *, alpha=1e-4, beta=0.75, bias=1.0, size):
-    """Divides by what the squares of neighboring channels are."""
+    """Returns x / (bias + alpha * mean square of neighboring channels) ** beta."""
     before = (size - 1) // 2
     pairs = [(0, 0), (before, size - 1 - before), *[(0, 0)] * (x.ndim - 2)]
     near = np.lib.stride_tricks.sliding_window_view(np.pad(np.square(x), pairs), size, 1)

@@ -19,7 +19,7 @@ def average_pool(
     pads=None,
     strides=None,
 ):
-    """Returns means of windows; what lies behind the padding is never counted."""
+    """Returns the means of windows; positions past the padding are never counted."""
     windows = Windows.over(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     ones, counted = np.ones(x.shape[2:], x.dtype), windows
     if count_include_pad:
@@ -62,7 +62,7 @@ def max_pool(
     storage_order=0,
     strides=None,
 ):
-    """Returns (largest numbers, their places in the flat x)."""
+    """Returns (maxima, their indices in the flat x)."""
     windows = Windows.over(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     view = windows.cut(x, lowest(x.dtype))
     view = view.reshape(*view.shape[: x.ndim], -1)
@@ -77,7 +77,7 @@ def max_pool(
 
 
 def max_unpool(x, places, output_shape=None, *, kernel_shape, pads=None, strides=None):
-    """Returns zeros with x at its places, which are those of the array that was pooled."""
+    """Returns zeros with x at `places`, indices in the flat unpooled array."""
     axes = len(kernel_shape)
     pads, strides = pads or [0] * 2 * axes, strides or [1] * axes
     sizes = [
@@ -94,7 +94,7 @@ def max_unpool(x, places, output_shape=None, *, kernel_shape, pads=None, strides
 
 
 def over_all(compute):
-    """Returns the rule of a mean, norm or maximum over all places of each channel."""
+    """Returns the rule of a mean, norm or maximum over all positions of each channel."""
 
     def pool(x, **options):
         return compute(x, tuple(range(2, x.ndim)), **options).astype(x.dtype)

@@ -10,7 +10,7 @@ def gemm(a, b, c=None, *, alpha=1.0, beta=1.0, transA=0, transB=0):
 
 
 def matmul(a, b):
-    return np.matmul(a, b).astype(a.dtype)  # numpy gives 32 bits for those of bfloat16
+    return np.matmul(a, b).astype(a.dtype)  # numpy returns 32 bits for bfloat16
 
 
 def einsum(*inputs, equation):
@@ -20,7 +20,7 @@ def einsum(*inputs, equation):
 
 
 def matmul_integers(a, b, zero_a=None, zero_b=None):
-    """Returns the product of whole numbers less their zero points, in 32 bits."""
+    """Returns the int32 product of integers less their zero points."""
     return shifted(a, zero_a if zero_a is None else of_rows(zero_a)) @ shifted(b, zero_b)
 
 
@@ -31,7 +31,7 @@ def shifted(x, zero):
 
 
 def of_rows(values):
-    """Returns values, of which there may be one for each row of a matrix, as they go with it."""
+    """Returns one value, or one per row of a matrix, shaped to broadcast over the matrix."""
     return values[:, None] if values.ndim == 1 and values.size > 1 else values
 
 

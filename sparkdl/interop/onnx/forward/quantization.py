@@ -1,4 +1,4 @@
-"""Whole numbers that stand for floats, by a scale and a zero point."""
+"""Quantization: integers that represent floats by a scale and a zero point."""
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -36,7 +36,7 @@ def is_whole(kind):
 
 
 def limited(x, kind):
-    """Returns numbers as integers of a type, the nearest where they are outside of it."""
+    """Returns numbers clipped to the range of an integer type, as that type."""
     low, high = FEW_BITS.get(kind.name) or (np.iinfo(kind).min, np.iinfo(kind).max)
     return np.clip(x, low, high).astype(np.int64).astype(kind)
 
@@ -50,7 +50,7 @@ def dequantize(x, scale, zero=None, *, axis=1, block_size=0, output_dtype=0):
 
 
 def along(values, x, axis, block_size):
-    """Returns values of all of x, of places of an axis, or of blocks, as they go with x."""
+    """Returns values per tensor, per axis or per block, shaped to broadcast over x."""
     if values.size == 1 and values.ndim <= 1:
         return values.reshape(())
     if block_size:
@@ -60,7 +60,7 @@ def along(values, x, axis, block_size):
 
 
 def dynamic_quantize(x):
-    """Returns (y, scale, zero point) in 8 bits that the range of x and zero fills."""
+    """Returns (y, scale, zero point) in 8 bits; the scale covers the range of x and zero."""
     low, high = min(x.min(), 0), max(x.max(), 0)
     scale = np.float32((high - low) / np.float32(255))
     zero = limited(np.rint(-low / scale) if scale else np.float32(0), np.dtype(np.uint8))
@@ -79,13 +79,13 @@ def requantized(sums, scale, y_scale, y_zero):
 
 
 def conv_integers(x, W, zero_x=None, zero_w=None, **options):
-    """Returns the convolution of whole numbers less their zero points, in 32 bits."""
+    """Returns the int32 convolution of integers less their zero points."""
     zero_w = zero_w if zero_w is None else of_filters(zero_w, W.ndim)
     return conv(shifted(x, zero_x), shifted(W, zero_w), **options)
 
 
 def of_filters(values, rank):
-    """Returns values, of which there may be one for each filter, as they go with the filters."""
+    """Returns one value, or one per filter, shaped to broadcast over the filters."""
     return values if values.size == 1 else values.reshape(-1, *[1] * (rank - 1))
 
 

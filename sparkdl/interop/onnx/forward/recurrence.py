@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.forward import activations
 
-FUNCTIONS = {  # {name: (function, how many of alpha and beta it takes)}
+FUNCTIONS = {  # {name: (function, number of its parameters among alpha and beta)}
     "Affine": (lambda x, *, alpha=1.0, beta=0.0: alpha * x + beta, 2),
     "Elu": (activations.elu, 1),
     "HardSigmoid": (activations.hard_sigmoid, 2),
@@ -80,7 +80,7 @@ def recurrent(step, gates, states, defaults):
 
 
 def functions_of(names, alphas, betas):
-    """Returns the functions of gates, which take their options in order."""
+    """Returns the gates' functions; each takes its alpha and beta from the lists in order."""
     alphas, betas, found = list(alphas or ()), list(betas or ()), []
     for name in names:
         name = name.decode() if isinstance(name, bytes) else name
@@ -94,7 +94,7 @@ def functions_of(names, alphas, betas):
 
 
 class Cell:
-    """What the steps of one direction read."""
+    """Weights, functions and options of one direction."""
 
     def __init__(self, R, bias, peepholes, functions, clip, options):
         self.R, self.functions, self.options = R, functions, options
@@ -102,7 +102,7 @@ class Cell:
         self.peepholes, self.clip = peepholes, clip
 
     def run(self, step, x, W, states, lengths, backwards):
-        """Returns (y (T, N, H), last states); steps behind an example's length change nothing."""
+        """Returns (y (T, N, H), last states); steps past an example's length change nothing."""
         y = np.zeros((*x.shape[:2], states[0].shape[1]), x.dtype)
         projected = (x @ W.T).astype(x.dtype) + self.of_x
         for t in range(len(x))[:: -1 if backwards else 1]:

@@ -1,4 +1,4 @@
-"""Sums, means and extremes along axes; running sums; what is largest."""
+"""Reductions, running sums, arg max and top k."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import numpy as np
 def reduction(compute):
     """Returns the rule of compute(x, axis=..., keepdims=...).
 
-    Axes are an input, or an attribute of older opsets; none are all, or no axis at all where
+    Axes are an input, in older opsets an attribute. Without axes, all are reduced, or none if
     `noop_with_empty_axes` is set.
     """
 
@@ -27,7 +27,7 @@ def smallest(x, **where):
 
 
 def lowest(dtype):
-    """Returns the least value of a type."""
+    """Returns the least value of a dtype."""
     if dtype.kind == "b":
         return np.False_
     return np.iinfo(dtype).min if dtype.kind in "iu" else np.asarray(-np.inf, dtype)
@@ -40,7 +40,7 @@ def highest(dtype):
 
 
 def log_sum_exp(x, **where):
-    """Returns log(sum(exp x)), without an overflow of large x."""
+    """Returns log(sum(exp x)) without overflow for large x."""
     top = np.max(x, axis=where["axis"], keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
     total = np.log(np.sum(np.exp(x - top), **where))
@@ -76,7 +76,7 @@ def running(accumulate):
 
 
 def top_k(x, k, *, axis=-1, largest=1, sorted=1):
-    """Returns (values, places) of the k largest or least; of equal ones the first comes first."""
+    """Returns (values, indices) of the k largest or smallest; ties keep their order."""
     if largest:
         order = np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
         order = x.shape[axis] - 1 - order

@@ -1,4 +1,4 @@
-"""Arrays read between their places: resized, or at the places of a grid."""
+"""Resize, Upsample and GridSample."""
 
 from math import ceil, floor
 
@@ -25,7 +25,7 @@ def resize(
     mode="nearest",
     nearest_mode="round_prefer_floor",
 ):
-    """Returns x with other lengths, axis by axis: each is a product with weights (to, from)."""
+    """Returns x resized axis by axis, each a product with weights (to, from)."""
     axes = [axis % x.ndim for axis in axes] if axes is not None else list(range(x.ndim))
     lengths = [x.shape[axis] for axis in axes]
     crops = coordinate_transformation_mode == "tf_crop_and_resize"
@@ -57,7 +57,7 @@ def resize(
 
 
 def fitted(lengths, sizes, policy):
-    """Returns (scales, lengths) for the sizes that are asked for."""
+    """Returns (scales, lengths) for the requested sizes."""
     ratios = [size / n for size, n in zip(sizes, lengths, strict=True)]
     if policy == "stretch":
         return ratios, sizes
@@ -66,7 +66,7 @@ def fitted(lengths, sizes, policy):
 
 
 def places_of(places, n, wanted, scale, ends, mode):
-    """Returns where in x the numbers of y stand."""
+    """Returns the coordinates in x of the numbers of y along one axis."""
     start, end = ends
     if mode == "tf_crop_and_resize":
         if wanted > 1:
@@ -97,7 +97,7 @@ def rounded(places, mode):
 
 
 def kernel_weights(places, n, mode, stretch, a, exclude_outside):
-    """Returns weights (places, n); those of places outside are of the first or last number."""
+    """Returns weights (places, n); positions outside count for the first or last number."""
     reach = {"linear": 1, "cubic": 2}[mode] / stretch
     shape = linear if mode == "linear" else (lambda d: cubic(d, a))
     near = np.floor(places).astype(int)[:, None] + np.arange(-ceil(reach), ceil(reach) + 1)
@@ -113,7 +113,7 @@ def linear(distance):
 
 
 def cubic(distance, a):
-    """Returns the weights of Keys' kernel (1981)."""
+    """Returns the weights of Keys' cubic kernel (1981)."""
     d = np.abs(distance)
     inner = (a + 2) * d**3 - (a + 3) * d**2 + 1
     outer = a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
@@ -125,7 +125,7 @@ def upsample(x, scales, *, mode="nearest"):
 
 
 def grid_sample(x, grid, *, align_corners=0, mode="linear", padding_mode="zeros"):
-    """Returns x (N, C, *in) at the places of a grid (N, *out, axes) of -1 to 1, last axis first."""
+    """Returns x (N, C, *in) sampled at a grid (N, *out, axes) in [-1, 1], last axis first."""
     axes, sizes = x.ndim - 2, x.shape[2:]
     places = []
     for axis, n in enumerate(sizes):
@@ -147,7 +147,7 @@ def grid_sample(x, grid, *, align_corners=0, mode="linear", padding_mode="zeros"
 
 
 def bounded(place, n, edges, padding_mode, mode):
-    """Returns places as they are, or brought inside where that is done before they are read."""
+    """Returns coordinates, moved inside if the padding mode requires that before sampling."""
     cubes = mode in ("cubic", "bicubic")
     if padding_mode == "border" and not cubes:
         return np.clip(place, 0, n - 1)
@@ -166,7 +166,7 @@ def reflected(place, edges):
 
 
 def at(x, places, padding_mode, shape, align_corners=0):
-    """Returns x (N, C, *in) at whole places, each (N, *out)."""
+    """Returns x (N, C, *in) at integer coordinates, each (N, *out)."""
     inside = np.ones((len(x), *shape), bool)
     inner = []
     for place, n in zip(places, x.shape[2:], strict=True):

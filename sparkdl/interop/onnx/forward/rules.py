@@ -1,8 +1,8 @@
-"""RULES: for each operation the function of arrays that computes it.
+"""RULES: {operation: function of arrays that computes it}.
 
-Parameters before `*` are inputs, those behind it attributes, which are so known before anything is
-computed. `opset`, `outputs` and `scope` are no attributes: the opset, how many outputs a node has,
-and the values around a graph in a graph.
+Parameters before `*` are inputs; those after it are attributes, whose values are known before
+anything is computed. `opset`, `outputs` and `scope` are not attributes: they are the opset, the
+node's number of outputs, and the values of the graphs around this one.
 """
 
 from inspect import Parameter, signature
@@ -32,7 +32,7 @@ from sparkdl.interop.onnx.forward.signals import SIGNALS
 
 
 def dropout(x, ratio=None, training_mode=None, *, seed=None):
-    """Returns (x, a mask of ones): what inference makes of it."""
+    """Returns (x, a mask of ones), as in inference."""
     rate = 0.5 if ratio is None else float(np.reshape(ratio, ()))
     if training_mode is not None and np.reshape(training_mode, ()) and rate:
         raise UnsupportedError("a Dropout that draws numbers is not supported")
@@ -61,12 +61,12 @@ RULES = (
     | SIGNALS
     | {"Dropout": dropout}
 )
-GIVEN = {"opset", "outputs", "scope"}  # which the graph gives, and no attribute
+GIVEN = {"opset", "outputs", "scope"}  # passed by the graph; not attributes
 INPUTS = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
 
 
 def options_of(rule):
-    """Returns (names that a rule takes, whether it takes any)."""
+    """Returns (names of the attributes that a rule takes, whether it takes any name)."""
     if isinstance(rule, np.ufunc):
         return set(), False
     parameters = signature(rule).parameters.values()

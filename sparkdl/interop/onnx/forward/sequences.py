@@ -1,4 +1,4 @@
-"""Lists of arrays, and values that may be absent (None)."""
+"""Sequences (lists of arrays) and optional values (None)."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def join(sequence, *, axis, new_axis=0):
 
 
 def split_to_sequence(x, split=None, *, axis=0, keepdims=1):
-    """Returns parts of given lengths, of one length, or of one place each."""
+    """Returns parts of the given lengths, of one length, or of length 1."""
     n = x.shape[axis]
     if split is None:
         parts = np.split(x, range(1, n), axis)

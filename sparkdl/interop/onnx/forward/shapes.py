@@ -1,4 +1,4 @@
-"""Operations that move numbers, or make arrays of a shape."""
+"""Operations that move numbers, or create arrays of a given shape."""
 
 from math import prod
 
@@ -7,16 +7,16 @@ from onnx import helper, numpy_helper
 
 from sparkdl.errors import UnsupportedError
 
-MOST = 2**30  # numbers of an array that is made of a shape alone
+MOST = 2**30  # elements in an array created from a shape alone
 
 
 def whole_numbers(values):
-    """Returns a list of int of an array or list."""
+    """Returns the values of an array or list as a list of int."""
     return [int(value) for value in np.reshape(values, -1)]
 
 
 def need_room(shape):
-    """Refuses arrays that no file of sense asks for."""
+    """Raises UnsupportedError for shapes with more than MOST elements."""
     count = prod(whole_numbers(shape))
     if count > MOST:
         raise UnsupportedError(f"an array of {count} numbers, more than {MOST}, is not supported")
@@ -51,7 +51,7 @@ def concat(*inputs, axis):
 
 
 def split(x, split=None, *, axis=0, num_outputs=None, outputs):
-    """Returns parts of given lengths, or of one length but for the last."""
+    """Returns parts of the given lengths, or equal parts with the last one shorter."""
     length = x.shape[axis]
     count = num_outputs or outputs
     parts = [-(-length // count)] * (count - 1) if split is None else whole_numbers(split)[:-1]
@@ -72,7 +72,7 @@ def tile(x, repeats):
 
 
 def pad(x, pads, value=None, axes=None, *, mode="constant"):
-    """Returns x with more numbers around it, or fewer where an amount is below zero."""
+    """Returns x padded, or cropped where an amount is negative."""
     amounts = whole_numbers(pads)
     axes = range(x.ndim) if axes is None else [axis % x.ndim for axis in whole_numbers(axes)]
     pairs = [(0, 0)] * x.ndim

@@ -1,4 +1,4 @@
-"""Fourier transforms, and windows of signals."""
+"""Fourier transforms and window functions."""
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -7,9 +7,9 @@ from sparkdl.interop.onnx.forward.shapes import need_room
 
 
 def dft(x, dft_length=None, axis=None, *, inverse=0, onesided=0, opset=20):
-    """Returns the transform of x (..., 1) or (..., 2), whose last axis is that of complex parts.
+    """Returns the DFT of x (..., 1) or (..., 2), whose last axis holds real and imaginary parts.
 
-    The axis is an input, or an attribute before opset 20, where it is 1 unless given.
+    The axis is an input; before opset 20 it is an attribute, by default 1.
     """
     axis = (-2 if opset >= 20 else 1) if axis is None else int(np.reshape(axis, ()))
     signal = x[..., 0] if x.shape[-1] == 1 else x[..., 0] + 1j * x[..., 1]
@@ -27,7 +27,7 @@ def parts(values, dtype):
 
 
 def stft(x, frame_step, window=None, frame_length=None, *, onesided=1):
-    """Returns (N, frames, bins, 2) of signals (N, T, 1 or 2)."""
+    """Returns the spectra (N, frames, bins, 2) of signals (N, T, 1 or 2)."""
     given = (v for v in (frame_length, None if window is None else window.size) if v is not None)
     length = int(np.reshape(next(given, x.shape[1]), ()))
     frames = np.lib.stride_tricks.sliding_window_view(x, length, 1)
@@ -37,7 +37,7 @@ def stft(x, frame_step, window=None, frame_length=None, *, onesided=1):
 
 
 def window(*terms):
-    """Returns the rule of sums of cosines."""
+    """Returns the rule of a window function, a sum of cosines."""
 
     def compute(size, *, output_datatype=TensorProto.FLOAT, periodic=1):
         n = int(np.reshape(size, ()))
@@ -50,7 +50,7 @@ def window(*terms):
 
 
 def mel_weights(bins, dft_length, sample_rate, low, high, *, output_datatype=TensorProto.FLOAT):
-    """Returns triangles (spectrogram bins, mel bins), each from its neighbors' peaks."""
+    """Returns triangles (spectrogram bins, mel bins), from one neighbor's peak to the other's."""
     bins, length, rate, low, high = (
         np.reshape(each, ()).item() for each in (bins, dft_length, sample_rate, low, high)
     )

@@ -1,4 +1,4 @@
-"""Where the windows of convolutions and pooling lie, along any number of axes."""
+"""Windows of convolutions and pooling, along any number of axes."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -16,7 +16,7 @@ class Windows:
         For each axis.
     pads : tuple of (before, after)
     sizes : tuple of int
-        Lengths of what is cut into windows.
+        Lengths of the axes that are cut into windows.
     counts : tuple of int
         Windows along each axis.
     """
@@ -46,7 +46,7 @@ class Windows:
         return cls(tuple(kernel), strides, dilations, tuple(pairs), tuple(sizes), counts)
 
     def padded(self, x, fill):
-        """Returns x with `fill` around it, as far as the windows reach."""
+        """Returns x padded with `fill` as far as the windows reach."""
         pairs = [(0, 0)] * (x.ndim - len(self.sizes))
         for (before, after), reach, size in zip(self.pads, self.reach(), self.sizes, strict=True):
             pairs.append((before, max(after, reach - before - size)))
@@ -68,16 +68,16 @@ class Windows:
         return view[(*places, *(slice(None, None, d) for d in self.dilations))]
 
     def places(self):
-        """Returns all places of the kernel."""
+        """Returns all positions in the kernel."""
         return product(*map(range, self.kernel))
 
     def numbers_at(self, place):
-        """Returns the slices of the padded array that a place of the kernel meets."""
+        """Returns the slices of the padded array that a kernel position covers."""
         rows = zip(place, self.dilations, self.counts, self.strides, strict=True)
         return [slice(k * d, k * d + (n - 1) * stride + 1, stride) for k, d, n, stride in rows]
 
     def add_up(self, parts):
-        """Returns the sums (..., *sizes) of parts (*kernel, ..., *counts) where they overlap."""
+        """Returns overlapping parts (*kernel, ..., *counts) summed into (..., *sizes)."""
         front = parts.shape[len(self.kernel) : -len(self.counts)]
         before = [pair[0] for pair in self.pads]
         rows = zip(before, self.sizes, self.reach(), strict=True)
@@ -89,7 +89,7 @@ class Windows:
 
 
 def same(size, span, stride, auto_pad):
-    """Returns (before, after) such that there are size / stride windows."""
+    """Returns (before, after) padding that gives ceil(size / stride) windows."""
     total = max((-(-size // stride) - 1) * stride + span - size, 0)
     less, more = total // 2, total - total // 2
     return (less, more) if auto_pad == "SAME_UPPER" else (more, less)
@@ -98,5 +98,5 @@ def same(size, span, stride, auto_pad):
 def count(size, span, stride, pads, ceil):
     room = size + sum(pads) - span
     found = (-(-room // stride) if ceil else room // stride) + 1
-    behind = ceil and (found - 1) * stride >= size + pads[0]  # a window of padding alone
+    behind = ceil and (found - 1) * stride >= size + pads[0]  # the last window lies in the padding
     return found - 1 if behind else found
