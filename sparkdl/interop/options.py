@@ -1,18 +1,18 @@
-"""Options of an object of another system, of which none is overlooked."""
+"""Options of an object of another framework, each of which must be handled."""
 
 from sparkdl.errors import DataError, UnsupportedError
 
 
 class Options:
-    """Options of one object; `finish` refuses those that nobody has asked for.
+    """Options of one object; `finish` raises UnsupportedError for options that were never read.
 
     Parameters
     ----------
     values : dict
-        As a file has them.
+        As read from a file.
     """
 
-    free = frozenset()  # options that change no number
+    free = frozenset()  # options without effect on results
 
     def __init__(self, values):
         if not isinstance(values, dict):
@@ -20,7 +20,7 @@ class Options:
         self.values, self.seen = values, set(self.free)
 
     def take(self, name, default=None):
-        """Returns an option, or `default` where the file leaves it out."""
+        """Returns an option, or `default` if the file omits it."""
         self.seen.add(name)
         return self.values.get(name, default)
 
@@ -37,7 +37,7 @@ class Options:
         return value
 
     def whole(self, name, default=None):
-        """Returns an option that must be a whole number, of any type: 100.0 as well."""
+        """Returns an option that must be an integer in value, such as 100.0, as an int."""
         value = self.number(name, default)
         self.need(isinstance(value, int) or value.is_integer(), name, value)
         return int(value)
@@ -49,8 +49,8 @@ class Options:
         return value
 
     def sizes(self, name, axes, default=None):
-        """Returns an option of a whole number for each axis, or one for all: a tuple, or a number
-        where there is one axis.
+        """Returns an option with an integer for each axis, or one for all: a tuple, or for one axis
+        a number.
         """
         value = self.take(name, default)
         value = [value] * axes if isinstance(value, int) else value
@@ -59,18 +59,18 @@ class Options:
         return value[0] if axes == 1 else tuple(value)
 
     def only(self, **values):
-        """Refuses options that are neither left out nor the given value."""
+        """Raises UnsupportedError for options that are present with another value."""
         for name, value in values.items():
             given = self.take(name, value)
             self.need(given == value, name, given)
 
     def need(self, holds, name, value):
-        """Refuses an option unless `holds`."""
+        """Raises UnsupportedError for an option unless `holds`."""
         if not holds:
             raise UnsupportedError(f"{name}={value!r} is not supported")
 
     def finish(self):
-        """Refuses options that were not asked for, unless they ask for nothing."""
+        """Raises UnsupportedError for options that were never read, except None and False."""
         rest = {name: value for name, value in self.values.items() if name not in self.seen}
         for name, value in rest.items():
             self.need(value is None or value is False, name, value)

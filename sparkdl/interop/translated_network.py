@@ -1,10 +1,10 @@
-"""What translations of models of others into networks have in common: names, shapes, arrays."""
+"""Helpers for translating other frameworks' models into networks: names, shapes, arrays."""
 
 from dataclasses import replace
 
 
 def free_name(wanted, taken):
-    """Returns a name that is not among those `taken`: the one that is wanted, or with a number."""
+    """Returns the wanted name if it is not in `taken`, else with a number that makes it unique."""
     number, name = 1, wanted
     while name in taken:
         number += 1
@@ -13,7 +13,7 @@ def free_name(wanted, taken):
 
 
 def shapes_by_input(shapes):
-    """Returns {input: shape}, with None for the name of an only input."""
+    """Returns {input: shape}; the key is None if there is only one input."""
     if shapes is None or isinstance(shapes, dict):
         return shapes or {}
     return {None: tuple(shapes)}
@@ -25,7 +25,7 @@ def state_with(network, arrays):
     Parameters
     ----------
     arrays : iterable of (str, array)
-        By their names, "vertex/parameter"; in their shapes.
+        Pairs of a name, "vertex/parameter", and an array in the parameter's shape.
     """
     state, conf = network.state, network.conf
     vectors = {"params": state.params.copy(), "buffers": state.buffers.copy()}

@@ -1,4 +1,4 @@
-"""Networks written as ONNX files: the operations of their inference, one by one."""
+"""Networks written as ONNX files, operation by operation."""
 
 from dataclasses import replace
 
@@ -13,9 +13,9 @@ from sparkdl.nn.execution.inference_graph import inference_graph, parts_of
 from sparkdl.training.saving.stored_tables import read_tables
 
 OPSET = 17
-IR_VERSION = 8  # which every onnxruntime that knows the opset reads
+IR_VERSION = 8  # read by every onnxruntime that knows opset 17
 BATCH = "batch"
-PRIMES = 251, 509, 1021, 2039, 4093  # sizes of a batch that stand for any
+PRIMES = 251, 509, 1021, 2039, 4093  # batch sizes that represent any batch size
 
 
 def write_onnx(network, path, outputs=None):
@@ -56,7 +56,7 @@ def onnx_model(network, outputs=None):
     try:
         state = network.state
         graph = inference_graph(conf, state.params, state.buffers, batch, names)
-    except ShapeError as error:  # of layers that cut the batch itself
+    except ShapeError as error:  # from layers that cut the batch themselves
         raise UnsupportedError(f"batches of any size must fit the network: {error}") from error
     mixed = [name for name, tensor in graph.outputs.items() if tensor.shape[0] != batch]
     if mixed:
@@ -77,13 +77,13 @@ def onnx_model(network, outputs=None):
     )
     try:
         checker.check_model(model, full_check=True)
-    except ValueError as error:  # protobuf's own limit
+    except ValueError as error:  # protobuf's size limit
         raise UnsupportedError(f"a network must be below 2 GB as an ONNX file: {error}") from error
     return model
 
 
 def batch_for(conf):
-    """Returns a size of batches that divides no length in the network, so it is known in shapes."""
+    """Returns a batch size that divides no length in the network, to be recognized in shapes."""
     shapes = [*conf.input_shapes.values(), *(place.out_shape for place in conf.stack)]
     shapes += [shape for place in conf.stack for shape in place.param_shapes.values()]
     lengths = {length for shape in shapes for length in shape}
@@ -91,7 +91,7 @@ def batch_for(conf):
 
 
 class OnnxWriter:
-    """The nodes and constants of a graph of ours, and of the tables of its network.
+    """The ONNX nodes and constants of an engine graph and of its network's tables.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class OnnxWriter:
             self.nodes.append(helper.make_node("Identity", [self.name(tensor)], [name]))
 
     def write(self, node):
-        """Writes a node, or notes why it cannot be."""
+        """Writes a node, or notes why it cannot be written."""
         try:
             rule = WRITERS.get(node.op.kind)
             outputs = rule(self, node) if rule else self.write_parts(node)
@@ -130,7 +130,7 @@ class OnnxWriter:
             self.names[tensor] = name
 
     def write_parts(self, node):
-        """Writes the simpler operations that a node is made of; returns the name of the result."""
+        """Writes a node as the simpler operations it decomposes into; returns its result's name."""
         inputs, parts, result = parts_of(node)
         pairs = zip(inputs, node.inputs, strict=True)
         self.names |= {new: self.name(old) for new, old in pairs if old.value is None}
@@ -139,13 +139,13 @@ class OnnxWriter:
         return self.name(result)
 
     def name(self, tensor):
-        """Returns the name of a tensor; that of a constant is made at its first use."""
+        """Returns the name of a tensor; a constant is stored at its first use."""
         if tensor not in self.names:
             self.names[tensor] = self.constant(tensor.value)
         return self.names[tensor]
 
     def constant(self, value):
-        """Returns the name of a constant; one that has a row for each example is repeated."""
+        """Returns the name of a constant; one with an equal row per example is expanded."""
         value = np.asarray(value)
         for axis, length in enumerate(value.shape):
             if length and length % self.batch == 0:
@@ -155,14 +155,14 @@ class OnnxWriter:
         return self.store(value)
 
     def store(self, value):
-        """Returns the name of a constant that is as it is."""
+        """Stores a constant unchanged; returns its name."""
         self.count += 1
         name = f"constant_{self.count}"
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
     def add(self, op, *inputs, outputs=1, **attributes):
-        """Adds a node; returns the name of its output, or a list of several."""
+        """Adds a node; returns the name of its output, or a list of names if it has several."""
         self.count += 1
         names = [f"{op}_{self.count}" + (f"_{n}" if outputs > 1 else "") for n in range(outputs)]
         self.nodes.append(helper.make_node(op, list(inputs), names, **attributes))
@@ -172,13 +172,13 @@ class OnnxWriter:
         return self.constant(np.array(values, np.int64))
 
     def reshape(self, name, shape):
-        """Returns the name of a tensor in another shape, of which one length may be open."""
+        """Returns the name of a reshaped tensor; one length may depend on the batch."""
         lengths = [-1 if self.is_open(length) else length for length in shape]
         self.need(lengths.count(-1) < 2, f"the shape {shape}")
         return self.add("Reshape", name, self.integers(*lengths))
 
     def expand(self, name, before, shape):
-        """Returns the name of a tensor repeated to `shape`; `before` is the shape it has."""
+        """Returns the name of a tensor expanded from shape `before` to `shape`."""
         padded = (1,) * (len(shape) - len(before)) + tuple(before)
         lengths = [1 if old == new else new for old, new in zip(padded, shape, strict=True)]
         if not any(map(self.is_open, lengths)):
@@ -190,7 +190,7 @@ class OnnxWriter:
         return self.add("Expand", name, self.add("Concat", *parts, axis=0))
 
     def batch_size(self, times):
-        """Returns the name of a tensor (1,) with the size of the batch, or a multiple of it."""
+        """Returns the name of a tensor (1,) with the batch size, or a multiple of it."""
         if self.size_name is None:
             shape = self.add("Shape", self.first_input)
             self.size_name = self.add("Slice", shape, self.integers(0), self.integers(1))
@@ -199,7 +199,7 @@ class OnnxWriter:
         return self.add("Mul", self.size_name, self.integers(times))
 
     def is_open(self, length):
-        """Returns whether a length depends on the size of the batch."""
+        """Returns whether a length depends on the batch size."""
         return length > 0 and length % self.batch == 0
 
     def need(self, holds, what):
@@ -207,7 +207,7 @@ class OnnxWriter:
             raise UnsupportedError(f"{what} is not supported")
 
     def describe_inputs(self, graph):
-        """Returns the ValueInfoProtos of the inputs; ids in place of bags."""
+        """Returns the ValueInfoProtos of the inputs; bags become inputs of ids."""
         own = {n: t.shape for n, t in graph.inputs.items() if n not in self.bags.names}
         ids = [(n, (self.batch, width), kind) for n, (kind, width) in self.bags.inputs.items()]
         return [self.describe(*each) for each in (*own.items(), *ids)]

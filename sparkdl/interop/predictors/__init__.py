@@ -1,4 +1,4 @@
-"""Models as functions of named arrays: ours, and those of other frameworks."""
+"""Models as functions of named arrays, of sparkdl and of other frameworks."""
 
 from sparkdl.interop.predictors.choice import choose_predictor
 from sparkdl.interop.predictors.network_predictor import NetworkPredictor

@@ -1,4 +1,4 @@
-"""Networks of sparkdl as predictors; models that are trained as they are among them."""
+"""Networks as predictors."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ class NetworkPredictor(Predictor):
     def load(self, outputs: list[str]) -> Any:
         conf, layers = self.conf, [self.layers[name] for name in outputs]
         schema = schema_of(conf, labels=False, transform=self.transform)
-        replica = make_replica(conf, choose_backend("cpu"))  # its own: a shared one is loaded anew
+        replica = make_replica(conf, choose_backend("cpu"))  # not the shared one, which is reloaded
         load_to_read(replica, self.state)
 
         def predict(arrays):
@@ -78,7 +78,7 @@ class NetworkPredictor(Predictor):
         return predict
 
     def _convert(self, schema, columns, n):
-        """Returns {column: array} as the network takes them; DataError for the first wrong row."""
+        """Returns {column: array} as the network expects; DataError for the first wrong row."""
         try:
             return schema.convert(columns, next(iter(self.columns)))
         except Violation as offence:
@@ -96,7 +96,7 @@ def output_layers(conf):
 
 
 def spec_of(schema, column, pads):
-    """Returns the ArraySpec of an input, whose sequences may have fewer steps if it `pads`."""
+    """Returns the ArraySpec of an input; with `pads`, sequences may have fewer steps."""
     shape = tuple(schema.inputs[column])
     shape = (None, *shape[1:]) if pads and column in schema.masks else shape
     return ArraySpec("int64" if column in schema.longs else "float32", shape)

@@ -1,4 +1,4 @@
-"""The contract of a model that predicts: named arrays in, named arrays out."""
+"""Predictors: models as functions of named arrays."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Modules of PyTorch as networks under every training master; its weights in networks of ours."""
+"""PyTorch modules as networks for every training master, and PyTorch weights in networks."""
 
 from sparkdl.interop.torch.aten.reader import ModuleNet, read_module
 from sparkdl.interop.torch.torch_model import TorchModel

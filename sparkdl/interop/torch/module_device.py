@@ -1,4 +1,4 @@
-"""The device that a module computes on: the processor, or the GPU of its replica's backend."""
+"""The device that a module computes on: the CPU, or the GPU of its replica's backend."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,19 +9,19 @@ from sparkdl.errors import ConfigError
 from sparkdl.interop.torch.module_arrays import load_torch
 from sparkdl.nn.layout import Layout
 
-PRECISION = "fp32_precision"  # what torch has since 2.9 in place of `allow_tf32`
+PRECISION = "fp32_precision"  # replaces `allow_tf32` in torch 2.9
 
 
 def device_of(lent: Any, tf32: bool) -> Any:
-    """Returns the Processor where a backend lends None, else its Gpu."""
+    """Returns a Processor if the backend lends None, else its Gpu."""
     return Processor() if lent is None else Gpu(lent, tf32)
 
 
 class Processor:
-    """The processor. Vectors are numpy's arrays, and torch has them under its own tensors."""
+    """The CPU. Vectors are numpy arrays, shared with torch's tensors."""
 
     name, is_gpu = "cpu", False
-    numbers: tuple[int, ...] = ()  # of GPUs whose random numbers are torch's own affair
+    numbers: tuple[int, ...] = ()  # GPUs whose random state torch must restore
 
     def tensor(self, name: str, vector: Any) -> Any:
         """Returns the tensor of a vector, which shares its memory."""
@@ -29,29 +29,29 @@ class Processor:
 
     @contextmanager
     def computing(self, *written: str) -> Iterator[None]:
-        """Lets torch compute within; `written` are the vectors that it writes."""
+        """Lets torch compute in this context; `written` are the vectors that it writes."""
         yield
 
     def mark(self) -> Any:
-        """Returns a mark behind what torch has been asked for; see Replica.gradient."""
+        """Returns a mark after the work that torch has queued; see Replica.gradient."""
         return None
 
 
 class Gpu:
     """A GPU; see Processor.
 
-    Vectors lie on it, and torch puts its work on the stream of the backend's programs.
+    Vectors are in its memory; torch queues its work on the stream of the backend's programs.
 
     Parameters
     ----------
     lent : sparkdl.engine.backends.lent.Lent
     tf32 : bool
-        Whether factors of products and convolutions may be rounded; see Conf.tf32.
+        Whether operands of matrix products and convolutions may be rounded; see Conf.tf32.
 
     Raises
     ------
     ConfigError
-        torch is built without CUDA, or finds no GPU.
+        If torch is built without CUDA, or finds no GPU.
     """
 
     is_gpu = True
@@ -87,7 +87,7 @@ class Gpu:
 
 
 def cuda_array(memory: Any) -> Any:
-    """Returns float32 memory of a device under CUDA's array interface, version 3."""
+    """Returns float32 device memory under CUDA's array interface, version 3."""
     interface = {
         "shape": (memory.size,),
         "typestr": "<f4",
@@ -99,7 +99,7 @@ def cuda_array(memory: Any) -> Any:
 
 @contextmanager
 def rounding(tf32: bool) -> Iterator[None]:
-    """Lets GPUs round float32 factors within, or not, and has cuDNN repeat its bits."""
+    """Allows or forbids TF32 in this context, and makes cuDNN deterministic."""
     matmul, cudnn = load_torch().backends.cuda.matmul, load_torch().backends.cudnn
     parts = matmul, getattr(cudnn, "conv", None), getattr(cudnn, "rnn", None)
     wanted = [
@@ -110,7 +110,7 @@ def rounding(tf32: bool) -> Iterator[None]:
     ]
     before = []
     for place, name, _ in wanted:
-        with suppress(RuntimeError):  # of `allow_tf32`, where PRECISION was set alone
+        with suppress(RuntimeError):  # reading `allow_tf32` after PRECISION was set
             before.append((place, name, getattr(place, name)))
     try:
         set_all(wanted)
@@ -125,6 +125,6 @@ def set_all(values: list[tuple[Any, str, Any]]) -> None:
 
 
 def tensors_of(layout: Layout, flat: Any) -> dict[str, Any]:
-    """Returns {name: tensor} of a layout's arrays, parts of a flat tensor."""
+    """Returns {name: tensor} of a layout's arrays, views of a flat tensor."""
     shapes = dict(layout.entries)
     return {name: flat[part].view(shapes[name]) for name, part in layout.slices.items()}

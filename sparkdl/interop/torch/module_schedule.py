@@ -1,4 +1,4 @@
-"""A scheduler of torch (`torch_scheduler`): the options of an optimizer's groups, by steps."""
+"""torch schedulers (`torch_scheduler`): the options of an optimizer's groups by step."""
 
 import hashlib
 import threading
@@ -13,8 +13,8 @@ from sparkdl.interop.torch.module_arrays import load_torch, new_module, seeded
 from sparkdl.interop.torch.module_optimizer import build_optimizer
 from sparkdl.nn.schedules import Schedule
 
-PARAMS, RATE = "params", "lr"  # keys of a group of torch
-FIRST = 1000  # steps that a fingerprint is made of
+PARAMS, RATE = "params", "lr"  # keys of a torch parameter group
+FIRST = 1000  # steps in a fingerprint
 MODULE = MakerOption(owner="TorchModel", builds="torch.nn.Module")
 OPTIMIZER = MakerOption(
     owner="TorchModel",
@@ -32,9 +32,9 @@ SCHEDULER = MakerOption(
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleSchedule(Schedule, abstract=True):
-    """The learning rate that a scheduler of torch gives the first group of an optimizer of torch.
+    """The learning rate that a torch scheduler sets for a torch optimizer's first group.
 
-    A TorchModel makes it of its functions, and documents have these alone.
+    A TorchModel creates it from its functions; only these are saved.
     """
 
     scheduler: Any = option(SCHEDULER, "Builds the scheduler.")
@@ -51,18 +51,18 @@ class ModuleSchedule(Schedule, abstract=True):
         return int(iteration if self.per == "iteration" else epoch)
 
     def rates(self, steps: int) -> list[float]:
-        """Returns the learning rate of each group after so many steps."""
+        """Returns the learning rate of each group after a number of steps."""
         return [float(group[RATE]) for group in self.options(steps)]
 
     def options(self, steps: int) -> list[dict[str, Any]]:
-        """Returns {option: value} of each group after so many steps: what the scheduler changes.
+        """Returns {option: value} that the scheduler sets in each group after a number of steps.
 
-        ConfigError where this process was not given the functions.
+        ConfigError if this process does not have the functions.
         """
         return schedule_of(self.scheduler, self.optimizer, self.make).at(steps)
 
     def fingerprint(self) -> str:
-        """Returns a short text that says what the rates of the first thousand steps are."""
+        """Returns a short hash of the rates in the first thousand steps."""
         return schedule_of(self.scheduler, self.optimizer, self.make).fingerprint()
 
     def chosen(self) -> dict[str, Any]:
@@ -73,28 +73,28 @@ class ModuleSchedule(Schedule, abstract=True):
 
 @lru_cache(maxsize=8)
 def schedule_of(scheduler: Any, optimizer: Any, make: Any) -> "ScheduledOptions":
-    """Returns the options under a scheduler, for an optimizer of a module of its own."""
-    with seeded(0):  # its numbers do not matter
+    """Returns the options set by a scheduler, for the optimizer of a separate module."""
+    with seeded(0):  # its weights are not used
         module = new_module(make)
     return ScheduledOptions(scheduler, build_optimizer(optimizer, module))
 
 
 class ScheduledOptions:
-    """What the groups of an optimizer have after any number of steps of a scheduler.
+    """The options of an optimizer's groups after any number of scheduler steps.
 
-    It is stepped once for each, and what it has changed is kept.
+    The scheduler is stepped once for each number, and the changed options are kept.
 
     Parameters
     ----------
     make : Maker
         Builds the scheduler.
     optimizer : torch.optim.Optimizer
-        Gets it, and no parameters to move any more.
+        Gets the scheduler; its parameters are removed.
 
     Raises
     ------
     ConfigError
-        It is no scheduler whose step() takes no arguments.
+        If it is no scheduler, or its step() needs arguments.
     """
 
     def __init__(self, make: Any, optimizer: Any) -> None:
@@ -111,16 +111,16 @@ class ScheduledOptions:
                 "losses sparkdl.ReduceLROnPlateau, a listener, lowers the rate"
             )
         for group in self._groups:
-            group[PARAMS] = []  # of a whole module
-        optimizer.step()  # of nothing; a scheduler warns of an optimizer that makes none
+            group[PARAMS] = []  # parameters would hold a whole module
+        optimizer.step()  # does nothing; schedulers warn of an optimizer without steps
         self._first = [plain(group) for group in self._groups]
         pairs = zip(self._first, built, strict=True)
         self._set = [{RATE: own[RATE]} | differing(own, before) for own, before in pairs]
         self._changed: list[dict[str, list]] = [{} for _ in self._groups]
-        self._count = 1  # of the numbers of steps that are known, from 0
+        self._count = 1  # numbers of steps that are known, from 0
 
     def at(self, steps: int) -> list[dict[str, Any]]:
-        """Returns {option: value} of each group after so many steps."""
+        """Returns {option: value} of each group after a number of steps."""
         steps = max(steps, 0)
         with self._lock:
             while self._count <= steps:
@@ -129,9 +129,9 @@ class ScheduledOptions:
             return [own | {key: values[steps] for key, values in of.items()} for own, of in pairs]
 
     def fingerprint(self) -> str:
-        """Returns a short text of the rates of the first thousand steps."""
+        """Returns a short hash of the rates in the first thousand steps."""
         found = []
-        with suppress(ConfigError):  # of one that ends before
+        with suppress(ConfigError):  # from a scheduler that ends earlier
             for steps in range(FIRST):
                 found.append([f"{group[RATE]:.6g}" for group in self.at(steps)])
         return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
@@ -139,7 +139,7 @@ class ScheduledOptions:
     def _step(self) -> None:
         try:
             self._scheduler.step()
-        except Exception as error:  # of functions of any kind; OneCycleLR after its last step
+        except Exception as error:  # user functions, or OneCycleLR after its last step
             raise ConfigError(
                 "TorchModel.torch_scheduler must build a scheduler for the whole fit, got "
                 f"{type(self._scheduler).__name__}, which ended after {self._count - 1}: {error}"
@@ -154,7 +154,7 @@ class ScheduledOptions:
 
 
 def differing(options: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    """Returns those options that others have not, or have otherwise."""
+    """Returns the options that are missing in `others`, or have another value there."""
     return {k: value for k, value in options.items() if k not in others or others[k] != value}
 
 

@@ -1,4 +1,4 @@
-"""The arrays of a module as views of vectors, whatever its forward pass assigns to them."""
+"""The arrays of a module as views of vectors, even if its forward pass reassigns them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,16 +9,16 @@ from sparkdl.interop.torch.module_arrays import constants, kept, trained
 
 
 class ModuleViews:
-    """The parameters and buffers of a module, which lie in vectors; its constants beside them.
+    """The parameters and buffers of a module as views of vectors, and its constants.
 
-    A module may assign another tensor in its forward pass, to a buffer or to the data of a
-    parameter. In training its numbers are then the array's, as in torch; in use they are forgotten.
+    A forward pass may assign another tensor to a buffer, or to a parameter's data. In training its
+    values are kept, as in torch; in prediction they are discarded.
 
     Parameters
     ----------
     module : torch.nn.Module
     values : {name: float32 tensor}
-        Where its parameters and float buffers shall lie. Other buffers move to the same device.
+        Memory for its parameters and float buffers. Other buffers move to the same device.
     """
 
     def __init__(self, module: Any, values: dict[str, Any]) -> None:
@@ -34,12 +34,12 @@ class ModuleViews:
 
     @contextmanager
     def in_training(self) -> Iterator[None]:
-        """Takes over what is assigned within: once gradients are there, as they are of old values.
+        """Keeps assigned values at the end, since gradients are those of the old values.
 
         Raises
         ------
         ConfigError
-            An array has another shape, is gone, or is a constant here.
+            If an array changed its shape, was removed, or must stay constant.
         """
         try:
             yield
@@ -51,7 +51,7 @@ class ModuleViews:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Leaves buffers, weights with a `max_norm`, and what is assigned within, as they were."""
+        """Restores buffers, weights with a `max_norm` and assigned arrays at the end."""
         before = [view.numbers.clone() for view in self._written]
         try:
             yield
@@ -66,7 +66,7 @@ class ModuleViews:
 
 
 def move_counts(module: Any, devices: set[Any]) -> None:
-    """Moves the buffers that are no floats to the device of the others, if that is another."""
+    """Moves the buffers that are not floats to the device of the others."""
     for device in devices:
         for buffer in module.buffers():
             if buffer.device != device:
@@ -74,20 +74,20 @@ def move_counts(module: Any, devices: set[Any]) -> None:
 
 
 def find_renormed(module: Any) -> list[Any]:
-    """Returns the weights that a forward pass writes in evaluation, too: of Embeddings."""
+    """Returns the weights that a forward pass writes also in eval mode, for `max_norm`."""
     parts = [part for part in module.modules() if getattr(part, "max_norm", None) is not None]
     return [part.weight for part in parts if hasattr(part, "weight")]
 
 
 class ArrayView:
-    """A parameter or buffer, and the memory in which its numbers lie.
+    """A parameter or buffer, and the memory of its numbers.
 
     Parameters
     ----------
     parts : {name: torch.nn.Module}
-        The modules within one, and itself as "". Those of TorchScript hold their arrays, too.
+        The submodules of a module, and itself as "". TorchScript modules hold their arrays, too.
     name : str
-        Of the array, in that one.
+        Of the array, in the module.
     """
 
     def __init__(self, parts: dict[str, Any], name: str) -> None:
@@ -102,15 +102,15 @@ class ArrayView:
         return any(self._array is one for one in arrays)
 
     def find(self) -> Any:
-        """Returns what has been assigned to it since: a tensor, None where nothing has been."""
-        there = self._key in self._holder  # which has no `get` in TorchScript
+        """Returns the tensor assigned to it since; None if nothing was assigned."""
+        there = self._key in self._holder  # TorchScript's has no `get`
         now = self._holder[self._key] if there else None
         if now is self._array and now.is_set_to(self.numbers):
             return None
         return self.check(now)
 
     def check(self, now: Any) -> Any:
-        """Returns what was assigned, without gradients; ConfigError where it cannot be its own."""
+        """Returns the assigned tensor, detached; ConfigError if it does not fit the array."""
         if now is None or (self._array.requires_grad and now is not self._array):
             raise ConfigError(
                 f"TorchModel.make must give a module that keeps its arrays, got {self.name} "
@@ -125,27 +125,27 @@ class ArrayView:
         return now.detach()
 
     def take(self) -> None:
-        """Takes over what has been assigned."""
+        """Copies an assigned tensor into the array."""
         found = self.find()
         if found is not None:
-            self.numbers.copy_(found.clone())  # of the same memory, it may be
+            self.numbers.copy_(found.clone())  # it may overlap this memory
             self.restore()
 
     def restore(self) -> None:
-        """Forgets what has been assigned."""
+        """Discards an assigned tensor."""
         self._holder[self._key] = self._array
         self._array.data = self.numbers
 
 
 class ConstantView(ArrayView):
-    """A buffer of integers or booleans, which does not travel: it must stay as it is."""
+    """A buffer of integers or booleans, which is not sent: it must stay unchanged."""
 
     def __init__(self, parts: dict[str, Any], name: str) -> None:
         super().__init__(parts, name)
         self._first, self._version = self.numbers.clone(), self._writes()
 
     def _writes(self) -> int:
-        """Returns how often it was written; what `inference_mode` made has no count."""
+        """Returns how often it was written; 0 for inference tensors, which have no count."""
         return 0 if self._array.is_inference() else int(self._array._version)
 
     def take(self) -> None:

@@ -133,7 +133,7 @@ class TorchModel(LiveModel):
 
     @cached_property
     def _first_values(self) -> dict[str, np.ndarray]:
-        """What `make` gives now, asked once: a file that it reads may have changed."""
+        """The values that `make` gives now, built once: a file that it reads may change later."""
         return first_values(self.module_spec)
 
     def describe_optimizer(self) -> tuple[float, Any]:
@@ -141,7 +141,7 @@ class TorchModel(LiveModel):
 
     @property
     def module_spec(self) -> ModuleSpec:
-        """What builds the module, in each process alike."""
+        """The specification by which each process builds the module."""
         return ModuleSpec(
             self.make,
             self.seed,
@@ -172,12 +172,12 @@ class TorchModel(LiveModel):
 
     @property
     def module_schedule(self) -> ModuleSchedule | None:
-        """What `torch_scheduler` makes of the optimizer's options."""
+        """The schedule of the optimizer's options, from `torch_scheduler`."""
         rate = getattr(self.optimizer, "learning_rate", None)
         return rate if isinstance(rate, ModuleSchedule) else None
 
     def rate_at(self, iteration: float, epoch: float) -> Any:
-        """See Conf.rate_at; with a `torch_scheduler` and several groups a vector of theirs."""
+        """See Conf.rate_at; with a `torch_scheduler` and several groups, a vector of rates."""
         schedule = self.module_schedule
         if schedule is None:
             return super().rate_at(iteration, epoch)
@@ -188,10 +188,10 @@ class TorchModel(LiveModel):
         chosen = super().chosen()
         if self.torch_scheduler is not None:
             chosen |= {"torch_scheduler": self.torch_scheduler.reference}
-            chosen.pop("optimizer", None)  # the function says it
+            chosen.pop("optimizer", None)  # implied by the function
         return chosen
 
     @property
     def replica_class(self) -> Any:
-        load_torch()  # else importing the replica fails without a cure
+        load_torch()  # else importing the replica fails without a hint
         return import_module(f"{__package__}.torch_replica").TorchReplica

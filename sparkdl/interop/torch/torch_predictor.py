@@ -1,4 +1,4 @@
-"""Modules of PyTorch as predictors."""
+"""PyTorch modules as predictors."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
 from sparkdl.interop.torch.module_arrays import load_torch
 from sparkdl.training.rounds.replica import count_threads
 
-LONG = 17  # steps, so that those are told apart of which a module pools some into one
+LONG = 17  # steps; long enough to tell lengths apart when a module pools steps
 
 
 class TorchPredictor(Predictor):
@@ -57,9 +57,9 @@ class TorchPredictor(Predictor):
         module = self._build()
         self.by_name = takes_names(module, [*self.inputs])
         run = self._function(module)
-        sizes = [self._shapes(run, n, n) for n in (2, 3)]  # two, to tell which axes are open
+        sizes = [self._shapes(run, n, n) for n in (2, 3)]  # two, to detect open axes
         if any(None in spec.shape for spec in self.inputs.values()):
-            with suppress(ShapeError):  # of a module that takes no such lengths
+            with suppress(ShapeError):  # from a module that rejects such lengths
                 sizes.append(self._shapes(run, 2, LONG))
         self.outputs = {name: common_spec(name, sizes) for name in sizes[0]}
 
@@ -74,7 +74,7 @@ class TorchPredictor(Predictor):
         return module
 
     def _shapes(self, run, n, length):
-        """Returns {output: (dtype, shape, n)} for n examples whose open axes have a length."""
+        """Returns {output: (dtype, shape, n)} for n examples with open axes of a given length."""
         arrays = {
             name: np.zeros((n, *(length if axis is None else axis for axis in shape)), dtype)
             for name, (dtype, shape) in self.inputs.items()
@@ -123,7 +123,7 @@ def takes_names(module, names):
 
 
 def named_outputs(y, torch):
-    """Returns {name: tensor} of what a module gives."""
+    """Returns {name: tensor} of a module's outputs."""
     if torch.is_tensor(y):
         return {"output": y}
     named = y if isinstance(y, Mapping) else {f"output_{i}": part for i, part in enumerate(y)}
@@ -131,14 +131,14 @@ def named_outputs(y, torch):
 
 
 def as_array(tensor, torch):
-    """Returns a tensor's numbers; float32 where numpy lacks their type, such as bfloat16."""
+    """Returns a tensor as an array; in float32 if numpy lacks its type, such as bfloat16."""
     known = torch.float16, torch.float32, torch.float64
     narrow = tensor.is_floating_point() and tensor.dtype not in known
     return (tensor.float() if narrow else tensor).numpy(force=True)
 
 
 def common_spec(name, sizes):
-    """Returns the ArraySpec of an output from its (dtype, shape, n) for some batches."""
+    """Returns the ArraySpec of an output from its (dtype, shape, n) in several batches."""
     found = [size[name] for size in sizes]
     dtype, first, batch = found[0]
     if any(shape[:1] != (n,) or len(shape) != len(first) for _, shape, n in found):

@@ -1,4 +1,4 @@
-"""A replica whose network is a module of torch, and whose loss is a program of the engine."""
+"""A replica whose network is a torch module, and whose loss is a program of the engine."""
 
 from functools import partial
 
@@ -41,7 +41,7 @@ class TorchReplica(LiveReplica):
             self._place(arrays, tensors_of(conf.params_layout, self._grad))
 
     def _place(self, arrays, grads):
-        """Lays the module's arrays and gradients where the vectors lie."""
+        """Makes the module's arrays and gradients views of the vectors."""
         values = {name.removeprefix(f"{MODULE}/"): x for name, x in arrays.items()}
         self._views = ModuleViews(self.module, values)
         for name, parameter in trained(self.module):
@@ -55,9 +55,9 @@ class TorchReplica(LiveReplica):
         return [[(name, each.detach().numpy()) for name, each in arrays] for arrays in named]
 
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
-        """See Replica.gradient; `after` is called as torch's backward pass goes on.
+        """See Replica.gradient; `after` is called during torch's backward pass.
 
-        Of a GPU it is called once the backward pass has ended.
+        On a GPU it is called after the backward pass.
         """
         self._check(batch)
         self._after, self._final = dict(after or {}), set()
@@ -70,7 +70,7 @@ class TorchReplica(LiveReplica):
             if y.requires_grad:
                 y.backward(torch.from_numpy(slope).to(self._device.name))
             self._marks.close()
-        while self._after:  # of parameters that this batch did not reach
+        while self._after:  # parameters that this batch did not reach
             self._after.popitem()[1]()
         self._marks.call()
         return loss, len(batch)
@@ -93,7 +93,7 @@ class TorchReplica(LiveReplica):
             self._optimizer.step(factor, steps, first)
 
     def _finish(self, name, parameter):
-        """Says that a parameter's gradient is final, to whom it may concern."""
+        """Reports that a parameter's gradient is final."""
         if name in self._final:
             raise ConfigError(
                 f"TorchModel.make must give a module whose gradients are final once in a backward "
@@ -101,7 +101,7 @@ class TorchReplica(LiveReplica):
             )
         self._final.add(name)
         self._marks.finish(name)
-        if not self._device.is_gpu and name in self._after:  # else it is not on the host yet
+        if not self._device.is_gpu and name in self._after:  # a GPU's is not on the host
             self._after.pop(name)()
 
     def _output(self, batch):
@@ -111,7 +111,7 @@ class TorchReplica(LiveReplica):
             return np.array(y.numpy(force=True), order="C")
 
     def _inputs(self, batch):
-        """Returns what the module takes: the features, and a mask of their steps if it is told."""
+        """Returns the module's inputs: the features, and a mask of their steps if it takes one."""
         x = input_tensor(batch.columns[INPUT], self.conf, self._device.name)
         if self.conf.padding != MASK:
             return (x,)
@@ -121,14 +121,14 @@ class TorchReplica(LiveReplica):
 
 
 class QueuedMarks:
-    """Marks behind the gradients of groups of parameters, as a backward pass puts them on a device.
+    """Marks on a device's queue, each after the gradients of a group of parameters.
 
     Parameters
     ----------
     queued : [(parameters' names, function (mark))]
         See Replica.gradient.
     make : function
-        Returns a mark behind what is on the device now.
+        Returns a mark after the work that is queued now.
     """
 
     def __init__(self, queued, make):
@@ -138,7 +138,7 @@ class QueuedMarks:
         self._marks = {}
 
     def finish(self, name):
-        """Notes that a parameter's gradient is final behind what is on the device now."""
+        """Records that a parameter's gradient is final after the work queued now."""
         place = self._place.get(name)
         if place is not None:
             self._left[place].discard(name)
@@ -146,7 +146,7 @@ class QueuedMarks:
                 self._marks[place] = self._make()
 
     def close(self):
-        """Puts the marks of groups of which a backward pass has not reached all."""
+        """Adds the marks of groups that the backward pass did not complete."""
         for place in range(len(self._functions)):
             if place not in self._marks:
                 self._marks[place] = self._make()

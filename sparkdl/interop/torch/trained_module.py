@@ -1,4 +1,4 @@
-"""The module of a trained network, for use outside of sparkdl."""
+"""The module of a trained network, for use without sparkdl."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""Live modules of PyTorch, exported and translated into networks of ours."""
+"""Live PyTorch modules, exported and translated into networks."""

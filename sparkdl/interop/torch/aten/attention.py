@@ -1,4 +1,4 @@
-"""A torch.nn.MultiheadAttention, whose calls move the batch: all of them together are one layer."""
+"""Translation of torch.nn.MultiheadAttention: all its calls together become one layer."""
 
 import logging
 from dataclasses import dataclass, field
@@ -33,25 +33,25 @@ class AttentionCalls:
 
     @property
     def results(self):
-        """The calls whose results are read elsewhere."""
+        """The calls whose results are read by others."""
         own = set(self.calls)
         return [call for call in self.calls if any(user not in own for user in call.users)]
 
     @property
     def sources(self):
-        """What they read of others, each once, in the order of reading."""
+        """Inputs from outside these calls, each once, in the order of use."""
         own = set(self.calls)
         read = [source for call in self.calls for source in call.all_input_nodes]
         return list(dict.fromkeys(source for source in read if source not in own))
 
     @property
     def causal(self):
-        """Whether a call says that later steps are hidden."""
+        """Whether a call sets a causal mask."""
         products = [call for call in self.calls if "scaled_dot_product" in call.name]
         return any(True in call.args or call.kwargs.get("is_causal") for call in products)
 
     def add_to(self, network, values):
-        """Adds the layer to NetworkParts; `values` has what each source is. Returns its Place."""
+        """Adds the layer to NetworkParts; returns its Place. `values` has the sources' values."""
         part, known = self.module, [values[source] for source in self.sources]
         places = [value for value in known if isinstance(value, Place)]
         own = {parameter.data_ptr() for parameter in part.parameters()}
@@ -75,7 +75,7 @@ class AttentionCalls:
         return network.add(layer, places, self.path, tensors)
 
     def dropout(self, tensors):
-        """Returns the rate of the layer: 0 where it is frozen, as frozen layers drop nothing."""
+        """Returns the layer's dropout rate: 0 if it is frozen, since frozen layers drop nothing."""
         if not is_frozen(tensors):
             return self.module.dropout
         if self.module.dropout and self.module.training:
@@ -99,7 +99,7 @@ def find_attentions(graph, module):
 
 
 def submodule(module, path):
-    """Returns the module at a path, which ends in "@1" at its second use; None of others."""
+    """Returns the module at a path, which ends in "@1" at its second use; None if there is none."""
     try:
         return module.get_submodule(path.partition("@")[0])
     except AttributeError:
@@ -107,7 +107,7 @@ def submodule(module, path):
 
 
 def is_causal(mask):
-    """Returns whether a constant hides from each step those behind it, and nothing else."""
+    """Returns whether a constant mask hides exactly the later steps from each step."""
     values = mask.numpy()
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         return False
@@ -118,6 +118,6 @@ def is_causal(mask):
 
 
 def need(holds, what):
-    """Refuses a MultiheadAttention because of `what` unless `holds`."""
+    """Raises UnsupportedError with `what` as its reason unless `holds`."""
     if not holds:
         raise UnsupportedError(f"{what} is not supported")

@@ -1,4 +1,4 @@
-"""Layers for calls of aten operations that attention is written in, and for parts of axes."""
+"""Layers for the aten operations of attention, and for slices of axes."""
 
 from itertools import accumulate, pairwise
 
@@ -12,7 +12,7 @@ from sparkdl.nn import layers as nn
 
 
 def matmul(node):
-    """A dense layer where the second operand is constant, else the product of two."""
+    """Adds a dense layer if the second operand is constant, else the product of two."""
     x = node.place("input" if node["input"] is not None else "self")
     second = "mat2" if node["mat2"] is not None else "other"
     if isinstance(node[second], Place):
@@ -23,7 +23,7 @@ def matmul(node):
 
 
 def dot_product_attention(node):
-    """softmax(q k^T scale + mask) v, as it is called outside of a MultiheadAttention."""
+    """softmax(q k^T scale + mask) v, called outside of a MultiheadAttention."""
     q, k, v = (node.place(name) for name in ("query", "key", "value"))
     mask, scale = node["attn_mask"], node["scale"]
     node.need(not node["enable_gqa"], "enable_gqa")
@@ -40,7 +40,7 @@ def dot_product_attention(node):
 
 
 def hidden_by(mask, shape, causal):
-    """Returns what is added to scores (..., T, S); None for nothing."""
+    """Returns the mask to add to scores (..., T, S); None if nothing is hidden."""
     if causal:
         return np.triu(np.full(shape[-2:], HIDDEN), 1)
     if mask is None:
@@ -66,7 +66,7 @@ def along_last_axis(node, kind, x):
 
 
 def select(node):
-    """One place of an axis, which is gone then."""
+    """Takes one index of an axis, and removes the axis."""
     x, axis = node.place("self"), node.axis(node["dim"])
     index = node["index"] % x.shape[axis]
     if axis == 0 and len(x.shape) == 2 and index == x.shape[0] - 1:
@@ -89,7 +89,7 @@ def cut(node):
 
 
 def split(node):
-    """Parts of an axis behind each other: chunk, split, split_with_sizes."""
+    """Splits an axis into consecutive parts: chunk, split, split_with_sizes."""
     x, axis = node.place("self"), node.axis(node["dim"] or 0)
     length = x.shape[axis]
     sizes = node["split_sizes"] or node["split_size"]
@@ -102,7 +102,7 @@ def split(node):
 
 
 def unbind(node):
-    """Each place of an axis, which is gone then."""
+    """Takes each index of an axis, and removes the axis."""
     x, axis = node.place("self"), node.axis(node["dim"] or 0)
     return tuple(place_of(node, x, axis, index) for index in range(x.shape[axis]))
 
@@ -130,7 +130,7 @@ def instance_norm(node):
 
 
 def by_groups(node, groups):
-    """Normalizes the channels of each group together; each channel has a factor and a shift."""
+    """Normalizes each group of channels; each channel has its own scale and shift."""
     x = node.place()
     apart = node.add(nn.Reshape(shape=(groups, -1)), x)
     norm = nn.LayerNorm(axes=(1,), epsilon=node["eps"], scale=False, shift=False)

@@ -1,7 +1,7 @@
-"""Parameters that a module computes with before an example meets them: scales, gates, class tokens.
+"""Parameters used in computations without an example: scales, gates, class tokens.
 
-Each is a layer of ours that gives the same numbers for each example, so that what is computed with
-it trains it, and not the result.
+Each becomes a layer that returns the same numbers for each example, so that the parameter itself is
+trained, not a result computed from it.
 """
 
 from dataclasses import replace
@@ -12,9 +12,9 @@ from sparkdl.interop.torch.aten.trained_arrays import is_trained
 from sparkdl.nn import layers as nn
 
 REPEATS = {"expand", "expand_as", "repeat"}
-OPERANDS = {"add", "div", "mul", "sub"}  # which broadcast what they read
+OPERANDS = {"add", "div", "mul", "sub"}  # operations that broadcast their operands
 RESHAPES = {"alias", "flatten", "reshape", "squeeze", "unflatten", "unsqueeze", "view"}
-# Operations on each number alone, whichever axes there are.
+# Element-wise operations, valid for any shape.
 ELEMENTWISE = {
     *("abs", "add", "clamp", "clamp_max", "clamp_min", "div", "elu", "erf", "exp", "gelu", "mish"),
     *("hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mul", "neg", "pow", "reciprocal"),
@@ -24,12 +24,12 @@ ELEMENTWISE = {
 
 
 def is_for_each(name, shape, made, size):
-    """Returns whether a call gives what has a shape (1, ...) to each example of a batch."""
+    """Returns whether a call repeats a tensor (1, ...) for each example of a batch."""
     return name in REPEATS and shape[:1] == (1,) and (size, *shape[1:]) == made
 
 
 def learned(parts, module, tensor):
-    """Returns the Place of a parameter, without the axis of the batch."""
+    """Returns the Place of a parameter, without a batch axis."""
     shape, [(name, example)] = tuple(tensor.shape) or (1,), [*parts.build.inputs.items()][:1]
     arrays = {"weight": tensor.reshape(shape)}
     place = parts.add(nn.Learned(shape=shape), [Place(name, example)], module, arrays)
@@ -37,7 +37,7 @@ def learned(parts, module, tensor):
 
 
 def place_of_each(node, value):
-    """Returns a Place as it is, and that of a constant (n, ...) with the same for each example."""
+    """Returns a Place unchanged, or the Place of a constant (n, ...) with equal examples."""
     if isinstance(value, Place):
         return value
     node.need(not is_trained(value), "a parameter beside examples")
@@ -47,13 +47,13 @@ def place_of_each(node, value):
 
 
 def once(value, size):
-    """Returns the first row (1, ...) of an array (size, ...) whose rows are all alike, else all."""
+    """Returns the first row (1, ...) of an array (size, ...) with equal rows, else the array."""
     alike = value.ndim > 1 and len(value) == size and bool((value == value[:1]).all())
     return value[:1] if alike else value
 
 
 def call_without_batch(parts, name, place, made, size):
-    """Returns what a call that only moves numbers makes of a Place that lacks the batch.
+    """Returns the result of a reshape or repeat of a Place without a batch axis.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def call_without_batch(parts, name, place, made, size):
 
 
 def reshaped(parts, place, shape):
-    """Returns a Place with other axes."""
+    """Returns a Place reshaped."""
     shape = tuple(shape) or (1,)
     if place.shape == shape:
         return place
@@ -77,7 +77,7 @@ def reshaped(parts, place, shape):
 
 
 def beside(parts, place, other):
-    """Returns a Place with as many axes as another has, if it lacks the axis of the batch."""
+    """Returns a Place without a batch axis reshaped to the rank of another, for broadcasting."""
     if place.batched:
         return place
     shape = place.shape

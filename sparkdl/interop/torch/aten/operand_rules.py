@@ -1,4 +1,4 @@
-"""Layers for calls of aten operations on two operands, of which one may be constant."""
+"""Layers for aten operations on two operands, one of which may be constant."""
 
 from sparkdl.interop.constant_operands import HIDDEN, HIDES, constant_layer, line
 from sparkdl.interop.torch.aten.learned_numbers import beside, learned, once
@@ -50,7 +50,7 @@ def of_two(node, operation, x, other):
 
 
 def with_constant(node, operation, x, other):
-    """Adds a number, a parameter, which is trained, or a buffer; or multiplies by it."""
+    """Adds or multiplies by a number, a buffer, or a parameter, which is trained."""
     if is_trained(other) and not x.batched:
         return with_learned(node, operation, x, other)
     if is_trained(other):
@@ -62,7 +62,7 @@ def with_constant(node, operation, x, other):
 
 
 def with_parameter(node, operation, x, values):
-    """Adds a parameter, which is trained; or multiplies by it."""
+    """Adds or multiplies by a parameter, which is trained."""
     if operation == "divide":
         return with_learned(node, operation, x, values)
     if operation == "subtract":
@@ -82,20 +82,20 @@ def with_parameter(node, operation, x, values):
 
 
 def with_learned(node, operation, x, values):
-    """Computes with a parameter that no layer has as its own."""
+    """Computes with a parameter that becomes a layer of its own."""
     place = learned(node.network, node.module, values)
     return of_two(node, operation, beside(node.network, x, place), beside(node.network, place, x))
 
 
 def add_constant(node, x, values, flag):
-    """Adds the layer that shifts or scales a Place by an array, which is not trained."""
+    """Adds a layer that shifts or scales a Place by an array that is not trained."""
     layer, arrays = constant_of(node, x, values, flag, trains=False)
     theirs = {"shift": "bias", "scale": "weight"}[flag]
     return node.add(layer, x, **dict(zip((theirs,), arrays, strict=False)))
 
 
 def constant_of(node, x, values, flag, trains=True):
-    """Returns (layer, its arrays, which are one or none) of a constant beside a Place."""
+    """Returns (layer, list of at most one array) for a constant combined with a Place."""
     if values.ndim == len(x.shape) + 1:
         values = once(values, node.size)
     found = constant_layer(values, x.shape, flag, trains)
@@ -109,7 +109,7 @@ def masked_fill(node):
 
 
 def where(node):
-    """A condition that is constant, between what is computed and a number."""
+    """Selects by a constant condition between a computed value and a number."""
     x, other, shown = node["self"], node["other"], node["condition"]
     node.need(hasattr(shown, "detach"), "a condition that is computed")
     if isinstance(x, Place):
@@ -118,7 +118,7 @@ def where(node):
 
 
 def fill(node, x, mask, value):
-    """Puts a number where a constant mask is true; one that hides is added, as softmax sees it."""
+    """Replaces entries under a constant mask by a number; one that hides is added, for softmax."""
     node.need(hasattr(mask, "detach"), "a mask that is computed")
     node.need(not is_trained(value), "a value that is trained")
     value = as_array(value) if not isinstance(value, Place) else None

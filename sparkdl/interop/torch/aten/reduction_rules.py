@@ -1,4 +1,4 @@
-"""Layers for calls of aten operations that make one number of all that lies along axes."""
+"""Layers for aten reductions."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ LEAST = float(np.finfo(np.float32).tiny)
 
 
 def first_reduced_axis(node):
-    """Returns the first of the axes of an example that a call reduces, which are the last ones."""
+    """Returns the first reduced axis of an example; the reduced axes must be the last ones."""
     rank, dims = len(node.place().shape), node["dim"]
     dims = dims if isinstance(dims, list | tuple) else [dims]
     axes = sorted(node.axis(axis) for axis in dims if axis is not None)
@@ -19,7 +19,7 @@ def first_reduced_axis(node):
 
 
 def reshape_to(node, place):
-    """Returns a Place with the axes that a call gives."""
+    """Returns a Place reshaped to a call's result."""
     if place.shape == node.shape:
         return place
     if len(node.shape) == 1 and len(place.shape) > 1:
@@ -46,9 +46,10 @@ def total(node):
 
 
 def norm(node):
-    """Of vectors: the sum of magnitudes, or the root of the sum of squares.
+    """Returns the L1 or L2 norm of vectors.
 
-    The slope of a root is infinite at 0, where torch takes 0: below the least number there is none.
+    The gradient of a root is infinite at 0, where torch defines it as 0: sums are clipped to LEAST,
+    below which the gradient is 0.
     """
     order = node["ord"]
     node.need(order in (1, 2), f"a norm of order {order}")

@@ -1,4 +1,4 @@
-"""Layers for calls of aten operations on rows and images; a rule returns its result's Place."""
+"""Layers for aten operations on rows and images; a rule returns its result's Place."""
 
 from math import prod
 
@@ -57,18 +57,18 @@ def conv_transpose(node):
 
 
 def per_axis(values, axes):
-    """Returns an entry for each axis of a list that may have one for all."""
+    """Returns one entry per axis of a list that may have a single entry for all."""
     values = values if isinstance(values, list | tuple) else [values]
     return tuple(values) * (axes if len(values) == 1 else 1)
 
 
 def sized(values):
-    """Returns the number of one axis, or a tuple of those of several."""
+    """Returns a single entry as a number, several as a tuple."""
     return values[0] if len(values) == 1 else tuple(values)
 
 
 def batch_norm(node):
-    """Follows statistics also where its factors are not trained: those are a layer behind it."""
+    """Adds a BatchNorm; frozen factors become a layer after it, so its statistics still update."""
     node.need(node["momentum"] is not None, "a momentum of None")
     factors = {name: node.tensor(name) for name in ("weight", "bias")}
     statistics = {name: node.tensor(name) for name in STATISTICS}
@@ -90,7 +90,7 @@ def layer_norm(node):
 
 
 def pool(kind, **names):
-    """Returns the rule of pooling over windows; `names` map options of ours to theirs."""
+    """Returns the rule of pooling over windows; `names` map sparkdl's options to torch's."""
 
     def translate(node):
         axes = {nn.MaxPool1D: 1, nn.MaxPool2D: 2, nn.AvgPool2D: 2}[kind]
@@ -111,7 +111,7 @@ def pool(kind, **names):
 
 
 def adaptive_pool(node):
-    """Means over all of an image, or over windows that are all alike."""
+    """Averages whole images, or windows of equal size."""
     sizes, given = tuple(node["output_size"]), node.place().shape[1:]
     if set(sizes) == {1}:
         pooled = in_time_order(node, nn.GlobalPool(kind="avg"))
@@ -165,7 +165,7 @@ def dropout(node):
 
 
 def feature_dropout(node):
-    """Whole channels become 0; of rows each is one number."""
+    """Drops whole channels; a row's channels are its numbers."""
     if not node["p"] or len(node.place().shape) == 1:
         return dropout(node)
     return in_time_order(node, nn.SpatialDropout(rate=node["p"]))
@@ -176,7 +176,7 @@ def detach(node):
 
 
 def activation(kind, **names):
-    """Returns the rule of an activation; `names` map options of ours to theirs."""
+    """Returns the rule of an activation; `names` map sparkdl's options to torch's."""
 
     def translate(node):
         given = {ours: node[theirs] for ours, theirs in names.items()}
@@ -186,7 +186,7 @@ def activation(kind, **names):
 
 
 def clamp(node):
-    """Without one of the limits there is none but that of the numbers."""
+    """Clips; an omitted limit is the largest float32."""
     low, high = (-LARGEST if node["min"] is None else node["min"]), node["max"]
     high = LARGEST if high is None else high
     return node.add(nn.Activation({"type": "clip", "low": low, "high": high}), node.place())

@@ -1,1 +1,1 @@
-"""Transformers in folders of Hugging Face, read into networks of the zoo."""
+"""Transformers in Hugging Face folders, read into networks of the zoo."""

@@ -1,7 +1,7 @@
-"""Which arrays of a file of Hugging Face are those of a network of the zoo.
+"""Layouts that map arrays of Hugging Face files to arrays of zoo networks.
 
-A layout gives [(ours, theirs, change)]: the name of an array of ours, "layer/array", that of theirs
-without the prefix of the base model, and the function that makes the one of the other, or None.
+A layout yields (ours, theirs, change): sparkdl's name, "layer/array"; the file's name, without the
+prefix of the base model; and the function that converts the array, or None.
 """
 
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from functools import partial
 
 import numpy as np
 
-SHORTENED = ("positions/W",)  # tables that may hold more rows than a network has steps
+SHORTENED = ("positions/W",)  # tables that may have more rows than a network has steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderNames:
-    """What a family of encoders calls the parts of its blocks, and its pooler.
+    """Names of the parts of an encoder family's blocks, and of its pooler.
 
-    `attention` has those of queries, keys, values and results.
+    `attention` has the names of queries, keys, values and output.
     """
 
     blocks: str
@@ -28,7 +28,7 @@ class EncoderNames:
     pooler: str
 
     def layout(self, depth):
-        """Gives the arrays of an encoder of so many blocks."""
+        """Yields the arrays of an encoder with this many blocks."""
         yield from table("embedding", "embeddings.word_embeddings")
         yield from table("positions", "embeddings.position_embeddings")
         yield from table("segment_embedding", "embeddings.token_type_embeddings")
@@ -66,7 +66,7 @@ DISTILBERT = EncoderNames(
 
 
 def gpt2(depth):
-    """GPT-2, whose weights stand as ours do: (inputs, outputs)."""
+    """Yields the arrays of GPT-2, whose weights are (inputs, outputs), as sparkdl's."""
     yield from table("embedding", "wte")
     yield from table("positions", "wpe")
     for number in range(depth):
@@ -83,7 +83,7 @@ def gpt2(depth):
     yield from norm("norm", "ln_f")
     yield "output/W", "score.weight", np.transpose  # of a classifier
     yield "output/W", "lm_head.weight", np.transpose
-    yield "output/W", "wte.weight", np.transpose  # where the head is the table itself
+    yield "output/W", "wte.weight", np.transpose  # if the head is tied to the table
 
 
 def table(ours, theirs):
@@ -96,27 +96,27 @@ def norm(ours, theirs):
 
 
 def dense(ours, theirs, part=""):
-    """A Linear, whose weight is (outputs, inputs)."""
+    """Yields the arrays of a Linear, whose weight is (outputs, inputs)."""
     yield f"{ours}/W{part}", f"{theirs}.weight", np.transpose
     yield f"{ours}/b{part}", f"{theirs}.bias", None
 
 
 def product(ours, theirs, part=""):
-    """A Conv1D, whose weight is (inputs, outputs)."""
+    """Yields the arrays of a Conv1D, whose weight is (inputs, outputs)."""
     yield f"{ours}/W{part}", f"{theirs}.weight", None
     yield f"{ours}/b{part}", f"{theirs}.bias", None
 
 
 def third_of(array, place):
-    """Returns the queries, keys or values of an array that has them side by side."""
+    """Returns the queries, keys or values of an array that holds them side by side."""
     return np.split(array, 3, axis=-1)[place]
 
 
 def change_array(ours, array, change, shape):
-    """Returns an array as ours, or None where it does not have what ours needs."""
+    """Returns an array converted to sparkdl's layout; None if its shape does not fit."""
     try:
         array = array if change is None else change(array)
-    except (ValueError, IndexError):  # three parts of what has no third, or no axes
+    except (ValueError, IndexError):  # not divisible by 3, or no axes
         return None
     if ours in SHORTENED and array.ndim == len(shape):
         array = array[: shape[0]]

@@ -1,4 +1,4 @@
-"""What config.json says of a transformer, as options of a function of the zoo."""
+"""Options of zoo functions from a transformer's config.json."""
 
 from sparkdl.errors import UnsupportedError, brief
 from sparkdl.interop.options import Options
@@ -18,11 +18,11 @@ LOSSES = {
     "multi_label_classification": "sigmoid_cross_entropy",
     "regression": "mse",
 }
-# What changes numbers, and the one value that the zoo's networks have.
+# Options that change results, with the only value that zoo networks support.
 COMMON = {"is_decoder": False, "is_encoder_decoder": False, "add_cross_attention": False}
 COMMON |= {"pruned_heads": {}, "position_embedding_type": "absolute"}
 OF_GPT2 = {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False}
-OF_PLACES = ("embedding_dropout", "classifier_dropout")  # where dropout differs from "dropout"
+OF_PLACES = ("embedding_dropout", "classifier_dropout")  # where dropout may differ from "dropout"
 BERT = {
     "tokens": "vocab_size",
     "steps": "max_position_embeddings",
@@ -75,7 +75,7 @@ def distilbert(config):
 
 
 def gpt2(config):
-    """Returns the options of zoo.gpt2, whose steps see no padding that stands behind them."""
+    """Returns the options of zoo.gpt2; its steps are causal and do not see padding after them."""
     refuse_other(config, OF_GPT2)
     return sizes(config, GPT2) | {
         "hidden": nullable(config, Options.size, "n_inner"),
@@ -88,30 +88,30 @@ def gpt2(config):
 
 
 def of_tokens(config):
-    """Whether a file's model tells the class of each token, not of texts."""
+    """Returns whether a file's model classifies tokens, not texts."""
     return "ForTokenClassification" in str(config.take("architectures"))
 
 
 def sizes(config, names):
-    """Returns {option: whole number} of what must be there."""
+    """Returns {option: integer} of required options."""
     refuse_other(config, COMMON)
     return {option: config.size(name) for option, name in names.items()}
 
 
 def nullable(config, read, name, default=None):
-    """Returns an option as a function of Options reads it, None where the file says null."""
+    """Returns an option read by a function of Options; None if the file has null."""
     return None if config.take(name, default) is None else read(config, name, default)
 
 
 def activation(config, name, default):
-    """Returns the activation function of ours for a name of theirs."""
+    """Returns sparkdl's activation function for the file's name."""
     value = config.take(name, default)
     config.need(isinstance(value, str) and value in ACTIVATIONS, name, value)
     return ACTIVATIONS[value]
 
 
 def refuse_other(config, values):
-    """Refuses options that neither have one of these values nor are left out; lists them all."""
+    """Raises UnsupportedError that lists all options that are present with another value."""
     given = {name: config.take(name, value) for name, value in values.items()}
     others = [f"{n}={brief(v)}" for n, v in given.items() if v is not None and v != values[n]]
     if others:
@@ -119,7 +119,7 @@ def refuse_other(config, values):
 
 
 def loss(config, classes):
-    """Returns the loss of ours for the problem that a file names, else for a number of classes."""
+    """Returns the loss for the problem type in a file, else for the number of classes."""
     name = config.take("problem_type")
     if name is None:
         name = "regression" if classes == 1 else "single_label_classification"

@@ -1,4 +1,4 @@
-"""Networks of the zoo with the weights of a folder of Hugging Face."""
+"""Zoo networks with the weights of a Hugging Face folder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from sparkdl.nn import zoo
 from sparkdl.training.network import Network
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-BUFFERS = (".position_ids", ".attn.bias", ".attn.masked_bias")  # which hold no weights
+BUFFERS = (".position_ids", ".attn.bias", ".attn.masked_bias")  # buffers, not weights
 HEADS = ("pooler", "output")  # layers whose weights a file may lack
 SEGMENTS = "embeddings.token_type_embeddings.weight"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """What one `model_type` is: the prefix of its base model's arrays, and what reads it.
+    """A `model_type`: its functions, and the prefix of the base model's arrays.
 
-    `classifier` and `pooler` are arrays that a file with such heads has.
+    `classifier` and `pooler` are arrays that a file with these heads has.
     """
 
     prefix: str
@@ -151,7 +151,7 @@ def read_transformer(
     if "dropout" in options:
         found = {name: v for name, v in found.items() if name not in model_config.OF_PLACES}
     found |= options
-    if found["depth"] > len(arrays):  # before so many blocks are made
+    if found["depth"] > len(arrays):  # before that many blocks are built
         raise DataError(f"{folder}: {found['depth']} blocks need more than {len(arrays)} arrays")
     return fill(family.build(**found), family, found["depth"], arrays, folder)
 
@@ -178,7 +178,7 @@ def weights_of(folder):
 
 
 def plain_name(name, prefix):
-    """Returns a name without the prefix, and with the endings that newer files have."""
+    """Returns a name without the prefix, and with the endings of newer files."""
     name = name.removeprefix(prefix)
     for old, new in {"LayerNorm.gamma": "weight", "LayerNorm.beta": "bias"}.items():
         if name.endswith(old):
@@ -187,7 +187,7 @@ def plain_name(name, prefix):
 
 
 def options_in(folder, read, config, *values):
-    """Returns what a function reads of config.json; its errors name the file."""
+    """Returns options that `read` takes from config.json; its errors name the file."""
     try:
         return read(Options(config), *values)
     except UnsupportedError as error:
@@ -195,7 +195,7 @@ def options_in(folder, read, config, *values):
 
 
 def classes_in(family, arrays, folder):
-    """Returns how many classes a file's own classifier has, None where it has none."""
+    """Returns the number of classes of a file's classifier; None without one."""
     return rows_of(family.classifier, arrays, folder) if family.classifier in arrays else None
 
 
@@ -211,7 +211,7 @@ def pooling_option(pooling, family, config, folder, arrays, classes):
 
 
 def pooling_of_sentences(path):
-    """Returns the pooling of a folder of sentence-transformers, which must be the mean."""
+    """Returns the pooling of a sentence-transformers folder, which must be the mean."""
     about = parse_json(read_whole(path, LONGEST), path)
     modes = [name for name, on in about.items() if name.startswith("pooling_mode_") and on is True]
     if modes != ["pooling_mode_mean_tokens"]:
@@ -220,14 +220,14 @@ def pooling_of_sentences(path):
 
 
 def segments_in(arrays, folder):
-    """Returns how many segments a file knows."""
+    """Returns the number of segments in a file."""
     if SEGMENTS not in arrays:
         raise ConfigError(f"read_transformer.segments must be False for {folder}, which has none")
     return rows_of(SEGMENTS, arrays, folder)
 
 
 def rows_of(name, arrays, folder):
-    """Returns how many rows a matrix has."""
+    """Returns the number of rows of a matrix."""
     shape = arrays[name][1].shape
     if len(shape) != 2 or 0 in shape:
         raise DataError(f"{folder}: {arrays[name][0]} must be a matrix, got {shape}")

@@ -1,1 +1,1 @@
-"""Weights that PyTorch saved, read without it."""
+"""Weights saved by PyTorch, read without PyTorch."""

@@ -1,7 +1,7 @@
-"""The arrays of a layer of ours from those of a module of torch.
+"""Conversion of a torch module's arrays to a layer's arrays.
 
-A rule is a function of a layer, {name of ours: shape} and {name of torch: array} that returns
-{name of ours: array}, and takes what it used.
+A rule is a function of a layer, {sparkdl's name: shape} and {torch's name: array} that returns
+{sparkdl's name: array}, and removes the arrays that it used.
 """
 
 import numpy as np
@@ -9,11 +9,11 @@ import numpy as np
 from sparkdl.errors import UnsupportedError
 from sparkdl.nn import layers as nn
 
-GATES = {nn.LSTM: (0, 1, 2, 3), nn.GRU: (1, 0, 2), nn.SimpleRnn: (0,)}  # places of ours in torch's
+GATES = {nn.LSTM: (0, 1, 2, 3), nn.GRU: (1, 0, 2), nn.SimpleRnn: (0,)}  # indices in torch's order
 
 
 def plain(layer, shapes, arrays):
-    """Weights as torch has them: those of convolutions, tables, factors of channels."""
+    """Returns weights in torch's layout: convolutions, tables, factors of channels."""
     names = {"W": "weight", "b": "bias", "alpha": "weight", "gamma": "weight", "beta": "bias"}
     names |= {"mean": "running_mean", "variance": "running_var"}
     found = {ours: arrays.pop(names[ours]) for ours in shapes if names.get(ours) in arrays}
@@ -23,18 +23,18 @@ def plain(layer, shapes, arrays):
 
 
 def product(layer, shapes, arrays):
-    """A Linear, whose weight is (outputs, inputs) there."""
+    """Returns the arrays of a Linear; torch's weight is (outputs, inputs)."""
     found = plain(layer, shapes, arrays)
     return found | {"W": turned(found["W"])} if "W" in found else found
 
 
 def turned(matrix):
-    """Returns (inputs, outputs) of (outputs, inputs); what is no matrix as it is, to be refused."""
+    """Returns a matrix transposed; other arrays unchanged, to be refused later."""
     return matrix.T if matrix.ndim == 2 else matrix
 
 
 def recurrent(layer, shapes, arrays, way=""):
-    """One layer of an LSTM, GRU or RNN, with two biases there."""
+    """Returns the arrays of one LSTM, GRU or RNN layer; torch has two biases."""
     order = GATES[type(layer)]
     found = {}
     for ours, theirs in {"W": "weight_ih", "RW": "weight_hh"}.items():
@@ -52,13 +52,13 @@ def recurrent(layer, shapes, arrays, way=""):
 
 
 def blocks(array, order):
-    """Returns the parts of the gates in our order."""
+    """Returns the gates' parts in sparkdl's order."""
     parts = np.split(array, len(order))
     return [parts[place] for place in order]
 
 
 def both_ways(layer, shapes, arrays):
-    """A bidirectional layer, whose second direction ends in _reverse there."""
+    """Returns the arrays of a bidirectional layer; torch's second direction ends in _reverse."""
     inner, found = layer.layer, {}
     for ours, theirs in {"forward_": "", "backward_": "_reverse"}.items():
         part = recurrent(inner, shapes, arrays, theirs)
@@ -67,7 +67,7 @@ def both_ways(layer, shapes, arrays):
 
 
 def attention(layer, shapes, arrays):
-    """A MultiheadAttention, which has queries, keys and values in one array."""
+    """Returns the arrays of a MultiheadAttention, which merges queries, keys and values."""
     found = {}
     for ours, (theirs, last) in {
         "W": ("in_proj_weight", "out_proj.weight"),
@@ -89,7 +89,7 @@ RULES = (
 
 
 def arrays_for(layer, shapes, arrays):
-    """Returns {name of ours: array} for a layer, and takes what it uses from {name: array}."""
+    """Returns {sparkdl's name: array} of a layer, and removes the used ones from `arrays`."""
     while isinstance(layer, nn.Wrapper) and not isinstance(layer, nn.Bidirectional):
         layer = layer.layer
     if isinstance(layer, nn.GravesLSTM):

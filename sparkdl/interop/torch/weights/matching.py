@@ -1,10 +1,10 @@
-"""Which module of a state_dict goes into which layer."""
+"""Pairs of layers and modules of a state_dict."""
 
 import re
 
 from sparkdl.errors import ConfigError
 
-IGNORED = "num_batches_tracked"  # which no layer of ours needs
+IGNORED = "num_batches_tracked"  # not needed by any layer
 RECURRENT = re.compile(r"(weight|bias)_(ih|hh)_l(\d+)(_reverse)?")
 WAYS = ("order", "name")
 
@@ -12,8 +12,8 @@ WAYS = ("order", "name")
 def modules_of(state_dict):
     """Returns {module: {name: array}} in the order of the file.
 
-    Each layer of a recurrent module is one: "lstm", "lstm.l1" and so on; the product behind an
-    attention belongs to it.
+    Each layer of a recurrent module is a module: "lstm", "lstm.l1" and so on. An attention includes
+    its output projection.
     """
     found = {}
     for name, array in state_dict.items():
@@ -39,12 +39,12 @@ def pairs_of(layers, modules, by, names, ordered):
     layers, modules : list of str
         In order.
     by : str
-        "order": those that are left in both lists go together; "name": those of one name, in which
-        "/" and "." are the same.
+        "order": the unpaired ones of both lists are paired in order; "name": those with equal names
+        are paired, where "/" equals ".".
     names : {layer: module}
-        What goes together in any case.
+        Explicit pairs.
     ordered : bool
-        Whether the file has its modules in the order of the module.
+        Whether the file keeps the order in which the module defined them.
     """
     if by not in WAYS:
         raise ConfigError(f"read_torch.by must be one of {WAYS}, got {by!r}")

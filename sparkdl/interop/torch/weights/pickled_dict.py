@@ -1,8 +1,8 @@
-"""What torch.save wrote of a state_dict, without running what a pickle may say.
+"""Pickles of torch.save, read without running code.
 
-A pickle is a program for a small machine. This one knows the instructions that build dicts, lists,
-tuples, texts and numbers, and the few names by which torch writes tensors; nothing is imported,
-called or made an object.
+A pickle is a program for a small machine. This machine knows the instructions that build dicts,
+lists, tuples, strings and numbers, and the few names by which torch writes tensors. It imports and
+calls nothing else, and creates no other objects.
 """
 
 import pickletools
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sparkdl.errors import DataError, UnsupportedError, brief
 
-STORAGES = {  # {name in a pickle: type of torch}
+STORAGES = {  # {name in a pickle: torch type}
     "BoolStorage": "bool",
     "ByteStorage": "uint8",
     "CharStorage": "int8",
@@ -43,7 +43,7 @@ class Name(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """The numbers of a tensor: a member of the zip."""
+    """A storage, whose numbers are a member of the zip."""
 
     kind: str
     key: str
@@ -60,18 +60,18 @@ class Tensor(NamedTuple):
 
 
 class Mark:
-    """What stands on the stack where a list of items begins."""
+    """The mark below a list of items on the stack."""
 
 
 def read_pickle(content, path):
-    """Returns what a pickle of torch.save says: dicts, lists, tuples, numbers and Tensors.
+    """Returns the content of torch.save's pickle: dicts, lists, tuples, numbers and Tensors.
 
     Raises
     ------
     UnsupportedError
-        It names anything else, such as a class of the user.
+        If it names anything else, such as a user's class.
     DataError
-        It is damaged.
+        If it is damaged.
     """
     machine = Machine(path)
     try:
@@ -92,7 +92,7 @@ class Machine:
         self.path, self.stack, self.memory = path, [], {}
 
     def step(self, name, argument):
-        """Does an instruction; returns whether it is the last."""
+        """Executes an instruction; returns whether it is the last."""
         if name in CONSTANTS:
             self.stack.append(CONSTANTS[name])
         elif name in VALUES:
@@ -106,7 +106,7 @@ class Machine:
         return False
 
     def items(self):
-        """Returns what stands above the last mark."""
+        """Returns the items above the last mark, and removes them."""
         found = []
         while not isinstance(value := self.stack.pop(), Mark):
             found.append(value)
@@ -132,7 +132,7 @@ class Machine:
         return values
 
     def name(self, module, name):
-        self.need(isinstance(module, str) and isinstance(name, str), "a name")  # before its hash
+        self.need(isinstance(module, str) and isinstance(name, str), "a name")  # before hashing
         known = (module, name) in CALLS or (module == "torch" and name in STORAGES)
         if not known:
             named = brief(f"{module}.{name}").strip("'")
@@ -143,7 +143,7 @@ class Machine:
         return Name(module, name)
 
     def call(self, function, arguments):
-        """Returns what one of the few names that are known makes."""
+        """Returns the result of a call of one of the known functions."""
         self.need(isinstance(function, Name) and isinstance(arguments, tuple), "a call")
         self.need(tuple(function) in CALLS, f"a call of {function.name}")
         return CALLS[tuple(function)](self, *arguments)
@@ -168,7 +168,7 @@ class Machine:
         return {}
 
     def build(self):
-        """Leaves out the attributes of an OrderedDict, torch's versions of its modules."""
+        """Ignores the attributes of an OrderedDict, in which torch keeps module versions."""
         _, target = self.stack.pop(), self.stack[-1]
         self.need(isinstance(target, dict), "a state of no dict")
 

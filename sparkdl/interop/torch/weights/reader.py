@@ -1,4 +1,4 @@
-"""Networks with weights that PyTorch saved."""
+"""Networks with weights saved by PyTorch."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from sparkdl.interop.torch.weights.state_dict import read_state_dict
 from sparkdl.interop.translated_network import state_with
 from sparkdl.training.network import Network
 
-MOST = 30  # lines of an error
+MOST = 30  # lines in an error message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ def read_torch(path, conf, *, by="order", names=None, strict=True, key=None):
 
 
 def shapes_of(conf):
-    """Returns {layer: {array: shape}} of layers with arrays, in order."""
+    """Returns {layer: {array: shape}} of the layers with arrays, in order."""
     found = {}
     for layout in (conf.params_layout, conf.buffers_layout):
         for name, shape in layout.entries:
@@ -111,7 +111,7 @@ def shapes_of(conf):
 
 
 def refuse(wrong, path):
-    """Raises DataError that lists all that does not fit, if there is any."""
+    """Raises a DataError that lists all mismatches, if there are any."""
     if wrong:
         more = [f"and {len(wrong) - MOST} more"] * (len(wrong) > MOST)
         lines = "\n  ".join([*wrong[:MOST], *more])

@@ -1,4 +1,4 @@
-"""Arrays of a safetensors file: a length, a header of JSON, and the numbers of all arrays."""
+"""Safetensors files: a length, a JSON header, and the numbers of all arrays."""
 
 import json
 from math import prod
@@ -8,8 +8,8 @@ import numpy as np
 from sparkdl.errors import DataError, UnsupportedError, brief
 from sparkdl.interop.torch.weights.tensors import TYPES, array_of
 
-LONGEST = 100_000_000  # bytes of a header, as the format has it
-MOST_AXES, LARGEST = 64, 2**62  # of a shape; above its lengths and places
+LONGEST = 100_000_000  # bytes; the format's limit for a header
+MOST_AXES, LARGEST = 64, 2**62  # limits of a shape
 KINDS = {  # {name in a header: name in torch}
     "BOOL": "bool",
     "U8": "uint8",
@@ -30,9 +30,9 @@ def read_safetensors(content, path):
     Raises
     ------
     DataError
-        The file is damaged.
+        If the file is damaged.
     UnsupportedError
-        An array has a type that is not read.
+        If an array has an unsupported type.
     """
     header, start = header_of(content, path)
     body = memoryview(content)[start:]
@@ -48,7 +48,7 @@ def read_safetensors(content, path):
 
 
 def header_of(content, path):
-    """Returns (header, where the numbers start)."""
+    """Returns (header, offset of the numbers)."""
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or not 2 <= length <= min(LONGEST, len(content) - 8):
         raise DataError(f"{path}: is no safetensors file, nor a zip of torch.save")
@@ -62,7 +62,7 @@ def header_of(content, path):
 
 
 def check_order(places, end, path):
-    """Refuses arrays that do not lie one behind the other, from the first byte to the last."""
+    """Raises DataError unless the arrays are contiguous, from the first byte to the last."""
     ends = [0, *(place[1] for place in places)]
     if [place[0] for place in places] != ends[:-1] or ends[-1] != end:
         raise DataError(f"{path}: its arrays must lie one behind the other, up to the end")

@@ -1,4 +1,4 @@
-"""The arrays of a state_dict, of a safetensors file or of what torch.save wrote."""
+"""The arrays of a state_dict, in a safetensors file or saved by torch.save."""
 
 from math import prod
 
@@ -12,13 +12,13 @@ from sparkdl.interop.torch.weights.safetensors_file import read_safetensors
 from sparkdl.interop.torch.weights.tensors import TYPES, array_of
 
 ZIP, OLD_PICKLE = b"PK\x03\x04", b"\x80"
-STORED = 1  # torch compresses no member
+STORED = 1  # torch does not compress members
 
 
 def read_state_dict(path, key=None):
-    """Returns ({name: array}, whether they stand in the order of the module).
+    """Returns ({name: array}, whether they are in the module's order).
 
-    PyTorch is not needed, and no code is run. A safetensors file has them sorted by their names.
+    PyTorch is not needed, and no code is run. A safetensors file sorts arrays by name.
 
     Parameters
     ----------
@@ -26,16 +26,16 @@ def read_state_dict(path, key=None):
         A .safetensors file, or a .pt, .pth or .bin that torch.save wrote (PyTorch 1.6 or later);
         local or a URI.
     key : str, optional
-        Where the state_dict is, in a file that holds more: "model", "state_dict" ...
+        Key of the state_dict in a file that holds more: "model", "state_dict" ...
 
     Raises
     ------
     ConfigError
-        The file holds more than a state_dict; the error lists its keys.
+        If the file holds more than a state_dict; the error lists its keys.
     UnsupportedError
-        It holds objects other than tensors.
+        If it holds objects other than tensors.
     DataError
-        It cannot be read, or is damaged.
+        If it cannot be read, or is damaged.
     """
     content = read_whole(path)
     if content[:4] == ZIP:
@@ -48,7 +48,7 @@ def read_state_dict(path, key=None):
 
 
 def read_archive(content, path, key):
-    """Returns {name: array} of a zip of torch.save."""
+    """Returns {name: array} of a zip written by torch.save."""
     with open_members(content, path) as archive:
         [place] = [name for name in archive.names if name.endswith("/data.pkl")][:1] or [None]
         if place is None:
@@ -63,7 +63,7 @@ def read_archive(content, path, key):
 
 
 def chosen(found, key, path):
-    """Returns {name: Tensor} of what a file holds, or of what is at a key of it."""
+    """Returns {name: Tensor} of a file's content, or of its entry `key`."""
     if key is not None:
         if not isinstance(found, dict) or key not in found:
             raise ConfigError(f"{path}: key must be one of {keys_of(found)}, got {key!r}")
@@ -81,7 +81,7 @@ def keys_of(found):
 
 
 class Storages:
-    """The numbers of an archive, each member read once."""
+    """The storages of an archive; each member is read once."""
 
     def __init__(self, archive, folder, path):
         self.archive, self.folder, self.path = archive, folder, path

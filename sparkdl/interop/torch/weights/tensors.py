@@ -1,8 +1,8 @@
-"""Numbers in bytes as arrays."""
+"""Arrays from bytes."""
 
 import numpy as np
 
-TYPES = {  # {name of torch: type of what is stored}; bfloat16 is the upper half of a float32
+TYPES = {  # {torch type: stored type}; bfloat16 is the upper half of a float32
     "bool": "?",
     "uint8": "u1",
     "int8": "i1",
@@ -17,7 +17,7 @@ TYPES = {  # {name of torch: type of what is stored}; bfloat16 is the upper half
 
 
 def array_of(kind, content):
-    """Returns the flat array of bytes; that of bfloat16 as float32."""
+    """Returns bytes as a flat array; bfloat16 becomes float32."""
     stored = np.frombuffer(content, TYPES[kind])
     if kind == "bfloat16":
         return (stored.astype(np.uint32) << 16).view(np.float32)
