@@ -65,7 +65,7 @@ def error_without_notes(meta, whose):
             return KINDS[name](*map(shorten, arguments))
         case {"error": str(name), "arguments": [str(text)]}:
             return WorkerError(shorten(f"{whose}: {name}: {text}"))
-    return WorkerError(f"{whose}: has failed, and has not said why in a way that can be read")
+    return WorkerError(f"{whose}: has failed with an error that cannot be read")
 
 
 def to_json(name, arguments, notes):

@@ -83,7 +83,7 @@ NOTEBOOKS = {
         ["drawn, to be trained: output/W output/b", rf"accuracy {FIGURE} on \d+ sentences"],
         0,
     ),
-    "16_streams": ([r"all that was there has been trained on", r"\d+ digits of \d+"], 1),
+    "16_streams": ([r"all available data has been trained on", r"\d+ digits of \d+"], 1),
     "17_clusters": (
         [r"sparkdl is missing on executor \d", r"--master k8s://", r"worker +examples +reading"],
         1,

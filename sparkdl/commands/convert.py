@@ -53,7 +53,7 @@ def reshape_features(batch, shape, split):
         return batch.replace(features=batch.features.reshape(len(batch), *shape))
     except ValueError:
         got = batch.features.shape[1:]
-        raise DataError(f"{split}: records of {got} cannot take the shape {shape}") from None
+        raise DataError(f"{split}: records of {got} cannot be reshaped to {shape}") from None
 
 
 def shape_of(written):
@@ -84,11 +84,11 @@ class Mean:
 def write_mean(path, mean, count):
     """Writes the mean as float32: Caffe's .binaryproto, or a .npy file for MeanImage(path=...)."""
     if count == 0:
-        raise DataError(f"{path}: the mean of no images is unknown")
+        raise DataError(f"{path}: there are no images to average")
     image = (mean.total / count).astype(np.float32)
     if path.endswith(".binaryproto"):
         if image.ndim != 3:
-            text = f"a .binaryproto holds images (C, H, W), got {image.shape}; --shape says it"
+            text = f"a .binaryproto holds images (C, H, W), got {image.shape}; give --shape"
             raise DataError(f"{path}: {text}")
         return blobs.write_mean(path, image)
     with files.open(path, "wb") as file:

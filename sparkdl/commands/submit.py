@@ -68,8 +68,8 @@ def deploy_mode(arguments):
     if mode == "cluster" and master.startswith(SCHEME):
         raise ConfigError(
             f"--deploy-mode must be client with a standalone master, got cluster and {master}: "
-            "Spark runs drivers in Python there only where they are submitted; give --deploy-mode "
-            "client"
+            "there Spark runs a Python driver only on the machine that submits it; give "
+            "--deploy-mode client"
         )
     return mode
 
@@ -113,13 +113,13 @@ def executors(arguments, master, known):
         if cores is None:
             raise ConfigError(
                 f"--cores must be given with --executors and a standalone master, got {count} "
-                "executors: it deals out cores, and an executor takes all of a machine; give "
-                "--cores, those of each"
+                "executors: without --cores an executor takes all cores of its machine; give "
+                "--cores, the cores of each executor"
             )
         if not (str(cores).isdecimal() and int(cores)):
             raise ConfigError(
                 f"spark.executor.cores must be a positive integer, got {cores!r}; give --cores, "
-                "those of each executor"
+                "the cores of each executor"
             )
         count, key = count * int(cores), "spark.cores.max"
     wanted = {

@@ -72,7 +72,7 @@ EVENTS = {
 }
 
 MASTER = "it is the training master's: ParameterAveraging({})"
-BATCHES = "leave it out: what comes out does not depend on it"
+BATCHES = "leave it out: the output does not depend on it"
 RECORDS = "an RDD of (features, label) pairs or a DataFrame holds both: give it as data"
 PAIR = "give both as data=(features, labels)"
 
@@ -98,7 +98,7 @@ ELSEWHERE = {
     "Network.evaluate": {"features": PAIR, "labels": PAIR, "y": PAIR},
     "EarlyStopping.__init__": {"verbose": "leave it out: history.end_reason says why a fit ended"},
     "ModelCheckpoint.__init__": {
-        "filepath": "it is path here",
+        "filepath": "it is called path here",
         "savefreq": "leave it out: it writes after each epoch; Checkpoints has every_rounds",
         "saveweightsonly": "leave it out: a model has its weights and its configuration",
         "verbose": "leave it out: it prints nothing",
@@ -126,7 +126,7 @@ ELSEWHERE = {
         "stepsperepoch": "leave it out: an epoch has all records once; updates= stops a fit",
         "validationbatchsize": BATCHES,
         "validationsteps": "leave it out: all records of `validation` count; give fewer",
-        "verbose": "give listeners=[ProgressBar()] to see how it goes on",
+        "verbose": "give listeners=[ProgressBar()] to see the progress",
         "workers": MASTER.format("workers=4"),
     },
     "evaluate": {

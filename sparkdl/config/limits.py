@@ -36,7 +36,7 @@ def check_values(value: Any, kind: str) -> None:
 
 
 def too_deep(kind):
-    return ConfigError(f"the {kind} text must have at most {DEEPEST} mappings and lists in a row")
+    return ConfigError(f"the {kind} text must nest mappings and lists at most {DEEPEST} deep")
 
 
 def contents(value):

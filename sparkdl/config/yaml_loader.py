@@ -52,7 +52,7 @@ class Loader(yaml.SafeLoader):
     def refuse(self, node):
         """Raises ConfigError for a type that JSON does not have."""
         place = f"line {node.start_mark.line + 1}"
-        raise ConfigError(f"not valid YAML: {brief(node.tag)} in {place} has no use here")
+        raise ConfigError(f"not valid YAML: {brief(node.tag)} in {place} is not supported")
 
 
 Loader.add_implicit_resolver(f"{PREFIX}float", FLOAT, list("-+0123456789"))
@@ -92,7 +92,7 @@ def measure(node, known):
             raise too_deep("YAML")
         known[id(node)] = 1 + sum(nodes for nodes, _ in inner), levels
     if known[id(node)] is None:
-        raise ConfigError("not valid YAML: an alias stands inside what it stands for")
+        raise ConfigError("not valid YAML: an alias is inside the value that it refers to")
     return known[id(node)]
 
 

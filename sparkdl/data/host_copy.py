@@ -128,7 +128,9 @@ def _copy(path, size, target, sha256):
             shutil.copyfileobj(source, out, CHUNK)
             copied = out.tell()
             if copied != size:
-                raise DataError(f"{path}: has {size} bytes, but {copied} came; was it changed?")
+                raise DataError(
+                    f"{path}: has {size} bytes, but {copied} were read; was it changed?"
+                )
             if sha256 is not None:  # a verified copy must survive a crash
                 out.flush()
                 os.fsync(out.fileno())

@@ -77,7 +77,9 @@ def marked_rows(dataset: DataFrame, name: str) -> Column:
     kind = dataset.schema[name].dataType
     if not isinstance(kind, BooleanType):
         got = kind.simpleString()
-        raise DataError(f"{WHERE}: column {name!r} must be boolean to set rows apart, got {got}")
+        raise DataError(
+            f"{WHERE}: column {name!r} must be boolean to select validation rows, got {got}"
+        )
     return F.coalesce(F.col(quote_name(name)), F.lit(False))
 
 

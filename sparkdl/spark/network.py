@@ -115,7 +115,8 @@ class SparkNetwork(NetworkInUse):
         if is_connect(sc):
             check_client()
             if resources is not None:
-                raise unsupported("resources=", "they are set for RDDs; spark.task.cpus is for all")
+                cure = "they apply to RDDs only; set spark.task.cpus for all"
+                raise unsupported("resources=", cure)
             self._resources = None
         else:
             check_executor_python(self.sc)
@@ -354,7 +355,8 @@ class SparkNetwork(NetworkInUse):
     def _require_frames(self, data, validation=None, trigger=None):
         """Raises UnsupportedError if data needs a SparkContext, ConfigError for two sessions."""
         if self.recipe is not None:
-            raise unsupported("a solver file", "its sources are read by RDDs; give network and df")
+            cure = "its sources are read with RDDs; give a network and a DataFrame"
+            raise unsupported("a solver file", cure)
         for given in (data, *([] if validation is None else [validation])):
             if not is_frame(given):
                 raise unsupported(kind_of(given), "data must be a DataFrame of its session")
@@ -362,8 +364,8 @@ class SparkNetwork(NetworkInUse):
                 raise unsupported("a stream", "give a DataFrame that does not stream")
         if validation is not None and not are_of_one_session(validation, data):
             raise ConfigError(
-                "validation must be a DataFrame of the session that has data, got one of another; "
-                "make both by one SparkSession"
+                "validation must be a DataFrame of the same session as data, got one of another; "
+                "make both with one SparkSession"
             )
 
     def _fit_on_connect(self, source, epochs, validation, division, options):

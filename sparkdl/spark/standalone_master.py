@@ -24,8 +24,8 @@ def check_standalone_master(master: str) -> None:
             return
         reasons.append(f"{place}: {reason}")
     raise UnsupportedError(
-        f"master must be a standalone Spark that listens, got {master!r} ({'; '.join(reasons)}); "
-        "start it, or take the URL that its page shows"
+        f"master must be a standalone Spark master that accepts connections, got {master!r} "
+        f"({'; '.join(reasons)}); start it, or use the URL that its web page shows"
     )
 
 

@@ -28,7 +28,7 @@ def check_options(search: Any, optuna: Any) -> None:
     sound = search.master is None or isinstance(search.master, TrainingMaster)
     require(search, "master", sound, "a TrainingMaster or None")
     alone = search.master is None or search.parallelism in (None, 1)
-    cure = "each takes all slots of its master"
+    cure = "each trial takes all slots"
     require(search, "parallelism", alone, "1 or None where trials have a master", cure)
     require(search, "device", search.device in DEVICES, f"one of {DEVICES}")
 

@@ -179,7 +179,7 @@ def require_no_listeners(estimator: Any) -> None:
     listeners = estimator.getListeners()
     if listeners:
         raise ConfigError(
-            "TuneEstimator.estimator must have no listeners, which no trial tells, got "
+            "TuneEstimator.estimator must have no listeners, as trials call none, got "
             f"{len(listeners)}"
         )
 

@@ -42,7 +42,7 @@ class Models:
             return Network.load(self._place(number))
         if number not in self._networks:
             raise ConfigError(
-                f"Search.path must be given where a study is gone on with: trial {number} is of an "
+                f"Search.path must be given where a study is continued: trial {number} is of an "
                 "earlier search, which has left no network in a folder"
             )
         return self._networks[number]

@@ -148,6 +148,6 @@ def test_what_cannot_be_is_refused(tmp_path):
         convert(data, tmp_path / "db", "--shape", "3,a")
     with pytest.raises(ConfigError, match="--shape must be sizes such as 3,32,32, got '3,²'"):
         convert(data, tmp_path / "db", "--shape", "3,²")
-    with pytest.raises(DataError, match=r"records of \(3, 32, 32\) cannot take the shape \(5, 5\)"):
+    with pytest.raises(DataError, match=r"records of \(3, 32, 32\) cannot be reshaped to \(5, 5\)"):
         convert(data, tmp_path / "db", "--shape", "5,5")
     assert not (tmp_path / "db").exists()

@@ -112,7 +112,10 @@ CONSTRUCTORS = {
         "on_train_begin": "did you mean 'on_fit_start'?",
         "on_train_end": "did you mean 'on_fit_end'?",
     },
-    "ModelCheckpoint": {"filepath": "it is path here", "save_freq": "Checkpoints has every_"},
+    "ModelCheckpoint": {
+        "filepath": "it is called path here",
+        "save_freq": "Checkpoints has every_",
+    },
     "ReduceLROnPlateau": {"verbose": "the log says each new rate"},
 }
 MADE = [(owner, name) for owner, names in CONSTRUCTORS.items() for name in names]

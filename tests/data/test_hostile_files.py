@@ -66,19 +66,19 @@ def doubling(levels):
 
 LONG = b"\x80\x80\x80\x80\x80\x80\x01"  # 2**41 in zigzag
 SCHEMAS = [
-    ("a record in itself", record("r"), b"", "without types inside themselves, got r"),
-    ("a list", record(["null", "r"]), b"\x02" * 1000, "without types inside themselves, got r"),
-    ("an array", record({"type": "array", "items": "null"}), LONG, "items that take a byte"),
+    ("a record in itself", record("r"), b"", "without recursive types, got r"),
+    ("a list", record(["null", "r"]), b"\x02" * 1000, "without recursive types, got r"),
+    ("an array", record({"type": "array", "items": "null"}), LONG, "items take at least one byte"),
     (
         "an array of records",
         record({"type": "array", "items": record("null", name="n")}),
         LONG,
-        "items that take a byte",
+        "items take at least one byte",
     ),
     ("records of nothing", record("null"), b"", "records of at least one byte"),
     ("doubling", record("int", doubling(40)), b"\0", "at most"),
     ("deep", record(*[json.loads('{"type": "map", "values": ' * 90 + '"int"' + "}" * 90)]), b"\0",
-     "at most 64 types within each other"),
+     "nest types at most 64 deep"),
 ]  # fmt: skip
 
 
@@ -104,7 +104,7 @@ PACKED = {"deflate": deflate, "bzip2": bz2.compress, "xz": lzma.compress}
 @pytest.mark.parametrize("codec", PACKED)
 def test_a_block_of_zeros_is_refused(tmp_path, little_room, codec):
     (tmp_path / "a").write_bytes(avro(record("bytes"), PACKED[codec](bytes(ZEROS)), codec=codec))
-    refused(AvroFiles(str(tmp_path / "a"), features="f0", label=None), "must hold at most")
+    refused(AvroFiles(str(tmp_path / "a"), features="f0", label=None), "must decompress to at most")
 
 
 # Decompression
@@ -121,7 +121,7 @@ def test_what_comes_out_is_bounded_by_what_went_in(pack, unpack, monkeypatch):
     content = np.random.default_rng(0).bytes(10_000)
     assert unpack(pack(content)) == content
     monkeypatch.setattr(decompression, "SMALL", 1000)
-    with pytest.raises(ValueError, match="must hold at most"):
+    with pytest.raises(ValueError, match="must decompress to at most"):
         unpack(pack(bytes(1 << 20)))
     with pytest.raises((EOFError, ValueError, OSError, zlib.error)):
         unpack(pack(content)[:-9])

@@ -26,7 +26,7 @@ PRINTS = {
     "notebooks/how_to/predict.md": r"\(3, 2\)\n.*\|label\|.*score\|.*\|1 none\|ValueError",
     "notebooks/how_to/search.md": r"\d\.\d+\n$",
     "notebooks/how_to/steer.md": r"validation loss",
-    "notebooks/how_to/streams.md": r"micro-batch 1: all that was there.*\[60, 60\]\n60\n$",
+    "notebooks/how_to/streams.md": r"micro-batch 1: all available data.*\[60, 60\]\n60\n$",
     "notebooks/how_to/tables.md": r"accuracy (0\.9\d|1\.00)\n0\n$",
     "notebooks/how_to/texts.md": r"accuracy (0\.[89]\d|1\.00)\n\('output/W',\)\n\(3, 2\)\n$",
     "notebooks/how_to/torch.md": r"accuracy (0\.9\d|1\.00)\n.*\[0 0 0\]\n.*logits\|",

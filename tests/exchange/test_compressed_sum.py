@@ -200,7 +200,7 @@ def test_a_rank_that_sends_no_message_is_named_on_all(codec):
     first, _, third = crew(3, damage, codec, timeout=5.0)
     for error in (first, third):
         assert isinstance(error, PeerError) and error.rank == 1
-        assert "sent what cannot be decoded: a message of" in str(error)
+        assert "sent a message that cannot be decoded: a message of" in str(error)
 
 
 def test_ranks_of_different_codecs_find_out():

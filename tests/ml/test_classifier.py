@@ -237,7 +237,7 @@ REFUSED = {
     "validation of numbers": (
         {"validationIndicatorCol": "w"},
         DataError,
-        "column 'w' must be boolean to set rows apart, got double",
+        "column 'w' must be boolean to select validation rows, got double",
     ),
     "two thresholds": ({"thresholds": [1.0, 2.0]}, ConfigError, "one for each of 3 classes"),
     "a threshold of NaN": (

@@ -47,7 +47,7 @@ REFUSED = {
     "two places": (
         {"backend": "onednn"},
         "cuda",
-        "backend must be 'auto' for a GPU, got 'onednn'; it names an engine of the processor",
+        "backend must be 'auto' for a GPU, got 'onednn'; it names a CPU engine",
     ),
 }
 
@@ -100,5 +100,7 @@ def test_data_and_validation_of_two_sessions_of_connect_are_refused_unread():
     one, same, other = (SimpleNamespace(session_id=name) for name in ("one", "one", "other"))
     check(DataFrame(one), DataFrame(one))
     check(DataFrame(one), DataFrame(same))
-    with pytest.raises(ConfigError, match="^validation must be .* make both by one SparkSession$"):
+    with pytest.raises(
+        ConfigError, match="^validation must be .* make both with one SparkSession$"
+    ):
         check(DataFrame(one), DataFrame(other))

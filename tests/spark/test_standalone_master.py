@@ -26,5 +26,7 @@ def test_a_master_that_listens_is_left_to_spark(url, places):
 )
 def test_masters_where_nobody_listens_are_named(url, places):
     url = url.format(*places)
-    with pytest.raises(UnsupportedError, match="master must be a standalone Spark that listens"):
+    with pytest.raises(
+        UnsupportedError, match="master must be a standalone Spark master that accepts"
+    ):
         check_standalone_master(url)

@@ -30,7 +30,7 @@ REFUSED = {
     ),
     "listeners": (
         {"estimator": SparkNetworkClassifier(listeners=[Listener()])},
-        "TuneEstimator.estimator must have no listeners, which no trial tells, got 1",
+        "TuneEstimator.estimator must have no listeners, as trials call none, got 1",
     ),
     "define": ({"define": None}, "TuneEstimator.define must be a function of an optuna.Trial"),
     "trials": ({"trials": 0}, "TuneEstimator.trials must be an integer >= 1, got 0"),

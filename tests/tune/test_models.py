@@ -22,7 +22,7 @@ def test_a_network_comes_back(kept, tmp_path):
 def test_one_of_an_earlier_driver_is_in_a_folder_or_lost(tmp_path):
     Models(tmp_path).put(0, Network(conf_of(GOOD)))
     assert Models(tmp_path).get(0).conf == conf_of(GOOD)
-    with pytest.raises(ConfigError, match="Search.path must be given where a study is gone on"):
+    with pytest.raises(ConfigError, match="Search.path must be given where a study is continued"):
         Models(None).get(0)
 
 

@@ -50,7 +50,7 @@ REFUSED = {
     "master": ({"master": "AllReduceSGD"}, "Search.master must be a TrainingMaster or None"),
     "both": (
         {"master": AllReduceSGD(), "parallelism": 2},
-        "Search.parallelism must be 1 or None where trials have a master, got 2; each takes all",
+        "Search.parallelism must be 1 or None where trials have a master, got 2; each trial takes",
     ),
     "device": ({"device": "tpu"}, "Search.device must be one of"),
 }

@@ -22,8 +22,8 @@ def replicas(sc, cluster_size, devices, tell):
     wanted = executor_count * devices if wanted is None else wanted
     if wanted > room:
         tell(
-            f"{wanted} replicas were asked for and {room} train, as many as the executors run at "
-            f"once: an update is over {room} minibatches, not {wanted}"
+            f"{wanted} replicas were requested, but {room} train, all that the executors run at "
+            f"once: an update uses {room} minibatches, not {wanted}"
         )
     return min(wanted, room)
 

@@ -41,7 +41,7 @@ def places(master, options):
     written = {"model": options.train and options.model, "output": output}
     for name, path in written.items():
         if path and files.is_local(path) and not master.startswith("local"):
-            yield f"-{name} {path} is on each machine's own disk, unless they share it; see hdfs://"
+            yield f"-{name} {path} is on each machine's own disk unless it is shared; use hdfs://"
 
 
 def own_master(options):

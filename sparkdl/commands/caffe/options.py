@@ -94,7 +94,7 @@ def check_known(given):
         raise ConfigError(f"a tool must be time or device_query, got {given.tool!r}{cure}")
     for flag in FLAGS:
         if flag.cure and getattr(given, flag.name) is not None:
-            raise ConfigError(f"-{flag.name} is not taken; {flag.cure}")
+            raise ConfigError(f"-{flag.name} is not supported; {flag.cure}")
 
 
 def check_free(path):
@@ -108,7 +108,7 @@ def check_values(given):
         value = getattr(given, name)
         if value is not None and value < 1:
             raise ConfigError(f"-{name} must be an integer >= 1, got {value}")
-    check_one_of("outputFormat", given.outputFormat, FORMATS, "arrays do not fit into others")
+    check_one_of("outputFormat", given.outputFormat, FORMATS, "other formats cannot hold arrays")
     if given.connection is not None:
         check_one_of("connection", given.connection, CONNECTIONS)
 
@@ -156,11 +156,11 @@ def notes(given, modes, use):
     """Yields notes on flags that have no effect, or a different one than expected."""
     if {"test", "features"} <= set(modes):
         other = "test" if use == "features" else "features"
-        yield f"-test and -features exclude each other: the later, -{use}, is done, not -{other}"
+        yield f"-test and -features exclude each other: the later one, -{use}, is run, not -{other}"
     if given.connection == "infiniband":
         yield (
-            "-connection infiniband: sockets are used, not RDMA; SPARKDL_INTERFACE=ib0 lets them "
-            "take InfiniBand's own interface"
+            "-connection infiniband: sockets are used, not RDMA; set SPARKDL_INTERFACE=ib0 to "
+            "run them over InfiniBand"
         )
     if "train" not in modes:
         names = ["snapshot", "persistent", *(["weights"] if given.model else [])]

@@ -59,7 +59,7 @@ class Training:
         """Writes the results of the tests as one file."""
         options = self.options
         frame.coalesce(1).write.format(options.output_format).save(uri(options.validations))
-        print(f"what the tests have shown is in {options.validations}", flush=True)
+        print(f"the test results are in {options.validations}", flush=True)
 
 
 def prepare_training(options):

@@ -96,7 +96,10 @@ def state_of(net, path, tell):
     """Returns a net's state with the weights from a file; reports layers missing in it."""
     state, report = load_weights(net.conf, first_state(net.conf), path, net.layers)
     if report.unchanged:
-        tell(f"{path}: has no weights of {', '.join(report.unchanged)}; they stay as first drawn")
+        tell(
+            f"{path}: has no weights of {', '.join(report.unchanged)}; they keep their initial "
+            "values"
+        )
     return state
 
 

@@ -36,7 +36,7 @@ class MeanImage(PixelTransform):
     def validate(self) -> None:
         super().validate()
         one = (self.mean is None) != (self.path is None)
-        require(self, "path", one, "given where mean is not, and only there")
+        require(self, "path", one, "given if and only if mean is not")
 
     @cached_property
     def image(self) -> np.ndarray:

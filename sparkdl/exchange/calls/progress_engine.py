@@ -242,7 +242,7 @@ class ProgressEngine:
 
     def _unusable(self):
         rank, host, what = self.failure.args
-        return PeerError(rank, host, f"{what}; the group cannot be used since then")
+        return PeerError(rank, host, f"{what}; the group can no longer be used")
 
     def _closing(self):
         return WorkerError(f"the group has been closed on rank {self.member.rank}")

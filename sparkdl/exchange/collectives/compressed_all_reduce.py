@@ -68,4 +68,4 @@ def decode(call, codec, rank, message, out, add=False):
     except DataError as error:
         if rank == call.rank:
             raise
-        raise call.links[rank].trouble(f"sent what cannot be decoded: {error}") from error
+        raise call.links[rank].trouble(f"sent a message that cannot be decoded: {error}") from error

@@ -91,7 +91,7 @@ def hint(address):
 
 def refusal_error(address, channel, error):
     causes = {
-        "another secret": "it is not of this job: the secrets differ",
+        "another secret": "it belongs to another job: the secrets differ",
         "garbage": "it speaks another protocol; is it sparkdl, with the same tls and "
         "integrity on both sides?",
     }
@@ -104,11 +104,11 @@ def refusal_error(address, channel, error):
 def tls_cause(error):
     """Describes why TLS failed: which side's certificate is at fault, and OpenSSL's reason."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        text = "it has no certificate of the given authorities that is valid here"
+        text = "its certificate is not valid here under the given authorities"
         return f"{text}: {error.verify_message}"
     reason = (error.reason or str(error)).lower().replace("_", " ")
     if "certificate" in reason or "unknown ca" in reason:
-        return f"to it ours is no certificate of the given authorities that is valid: {reason}"
+        return f"our certificate is not valid there under the given authorities: {reason}"
     if "alert" in reason:
-        return f"it has ended TLS: {reason}"
+        return f"it closed the TLS connection: {reason}"
     return f"TLS on one side only: {reason}"

@@ -63,7 +63,7 @@ class Tls(Config, TlsSides):
         except ConfigError as error:
             if (self, protocol) not in LAST:
                 raise
-            log.warning("%s; going on with the files before", error)
+            log.warning("%s; continuing with the previous files", error)
             return LAST[self, protocol]
 
     def _new_context(self, protocol):

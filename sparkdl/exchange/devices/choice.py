@@ -68,9 +68,9 @@ def obstacle(places):
     for device, ranks in by_device.items():
         if len(ranks) > 1:
             return (
-                f"{format_ranks(ranks)} on {places[ranks[0]].host} have the same GPU, {device}, "
-                "and NCCL wants one for each: "
-                "spark.task.resource.gpu.amount=1 gives each task its own"
+                f"{format_ranks(ranks)} on {places[ranks[0]].host} share the GPU {device}, but "
+                "NCCL needs one for each: spark.task.resource.gpu.amount=1 gives each task its "
+                "own"
             )
     if len(by_version) > 1:
         versions = "; ".join(f"{format_ranks(r)} {v}" for v, r in by_version.items())

@@ -144,7 +144,8 @@ class Wire:
         try:
             return act()
         except (StreamLoss, DataError) as error:
-            what = f"sent what cannot be: {error}" if isinstance(error, DataError) else str(error)
+            is_invalid = isinstance(error, DataError)
+            what = f"sent an invalid message: {error}" if is_invalid else str(error)
             self._broken = self._broken or what
             raise self._loss_error(what, waiting_for) from error
         except BaseException as error:
@@ -168,7 +169,7 @@ class Wire:
             if header.kind == Kind.MESSAGE:
                 self._begun = header
             elif header.kind != Kind.HEARTBEAT or header.length:
-                raise DataError(f"a message was due, got a frame of {header.kind.name}")
+                raise DataError(f"expected a message, got a frame of {header.kind.name}")
         return True
 
     def _rest(self, into):

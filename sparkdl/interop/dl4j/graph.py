@@ -50,7 +50,7 @@ class GraphTranslation:
             rule, kind, options = rule_of(node)
             missing = [name for name in node.sources if name not in self.places]
             if missing:
-                raise DataError(f"{node.name} reads {missing[0]!r}, which is not there")
+                raise DataError(f"{node.name} reads {missing[0]!r}, which does not exist")
             given = [self.places[name] for name in node.sources]
             if any(place is None for place in given):  # after an unsupported node
                 self.places[node.name] = None

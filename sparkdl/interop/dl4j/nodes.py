@@ -114,7 +114,7 @@ def order_of(inputs, reads):
     for name, sources in reads.items():
         for source in dict.fromkeys(sources):
             if source not in readers:
-                raise DataError(f"{name} reads {source!r}, which is not there")
+                raise DataError(f"{name} reads {source!r}, which does not exist")
             readers[source].append(name)
     left = {name: len(set(sources)) for name, sources in reads.items()}
     queue = [*inputs, *(name for name, count in left.items() if not count)]

@@ -76,7 +76,7 @@ class UpdaterRules:
     def clipping(self):
         """Returns the Clipping of gradients, or None."""
         if len(self.clippings) > 1:
-            raise UnsupportedError("gradientNormalization must be the same of all layers" + CURE)
+            raise UnsupportedError("gradientNormalization must be the same for all layers" + CURE)
         [(mode, limit)] = self.clippings or {("none", 1.0)}
         if mode not in CLIPPINGS:
             raise UnsupportedError(f"gradientNormalization {mode!r} is not supported" + CURE)

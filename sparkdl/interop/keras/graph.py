@@ -119,7 +119,9 @@ class GraphTranslation:
             tensors |= {(layer.name, number, i): one for i, one in enumerate(given)}
         if len(later) == len(waiting):
             names = sorted({layer.name for layer, _, _ in later})
-            raise DataError(f"layers must read what is there, not so {', '.join(names)[:200]}")
+            raise DataError(
+                f"layers must read tensors that exist, got others in {', '.join(names)[:200]}"
+            )
         return later
 
     def input(self, layer):

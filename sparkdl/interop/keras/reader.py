@@ -117,7 +117,9 @@ def refuse(reasons, path):
     """Raises an UnsupportedError with all reasons, if there are any."""
     if reasons:
         lines = "\n  ".join(reasons)
-        raise UnsupportedError(f"{path} has layers or options without a twin:\n  {lines}")
+        raise UnsupportedError(
+            f"{path} has layers or options without an equivalent in sparkdl:\n  {lines}"
+        )
 
 
 def document_of(model, weights):

@@ -57,7 +57,7 @@ def read_training(training, graph, places, names, conf):
     if found.options.get("clipping"):
         found.notes.append("gradients are clipped before l1 and l2 are added; Keras clips both")
     if any(has_joined_biases(vertex.layer) for vertex in graph.build.vertices):
-        found.notes.append("GRU has one bias of its gates where Keras moves two that are added")
+        found.notes.append("GRU has one bias for its gates where Keras trains two and adds them")
     return found
 
 

@@ -132,7 +132,7 @@ class LiveModel(Conf):
         if self.dtype != "float32" or self.tbptt is not None:
             raise ConfigError(
                 f"{type(self).__name__}.dtype must be float32 and tbptt None, got {self.dtype!r} "
-                f"and {self.tbptt}; narrow numbers are the model's own affair"
+                f"and {self.tbptt}; set lower precision in the model itself"
             )
         check_padding(self)
         names = ("output_shape", "parameters", "buffers")
@@ -172,8 +172,8 @@ class LiveModel(Conf):
             if getattr(self, name) != nothing:
                 raise ConfigError(
                     f"{type(self).__name__}.{name} must be {nothing!r} with "
-                    f"{self.optimizer_option}, got {getattr(self, name)!r}; tell the optimizer, or "
-                    "take one of sparkdl's"
+                    f"{self.optimizer_option}, got {getattr(self, name)!r}; set it in the "
+                    "optimizer, or use an optimizer of sparkdl"
                 )
 
     @cached_property

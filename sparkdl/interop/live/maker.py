@@ -50,9 +50,9 @@ class Maker:
         """Calls the function; raises ConfigError if this process does not have it."""
         if self.code is None:
             raise ConfigError(
-                f"{self.owner}.{self.name} must be a function that this process was given, got the "
-                f"name {self.reference!r} from a document; make a {self.owner} with the function "
-                "first"
+                f"{self.owner}.{self.name} must be a function that this process knows, got only "
+                f"the name {self.reference!r} from a saved model; make a {self.owner} with the "
+                "function first"
             )
         return self._function(*arguments)
 
@@ -79,8 +79,8 @@ def code_of(function: Callable[..., Any], reference: str, field: str) -> bytes:
         return cloudpickle.dumps(function)
     except Exception as error:
         raise ConfigError(
-            f"{field} must be a function that can be sent to executors, got {reference}: "
-            f"{error}; build what it needs inside of it"
+            f"{field} must be a function that can be sent to executors, got {reference}: {error}; "
+            "create the objects that it needs inside it"
         ) from error
 
 

@@ -43,9 +43,9 @@ def layers_before(output: Any, activation: Any, shape: Any, model: Any) -> list[
     if own.shape == chosen.shape and np.allclose(own, chosen, atol=1e-6):
         return []
     raise ConfigError(
-        f"{type(model).__name__}.output_activation must be None, or what the loss "
-        f"{output.loss.type_name} does itself to logits, got {activation.type_name}; leave it out, "
-        'and ask `features(x, ["module"])` for what the model gives'
+        f"{type(model).__name__}.output_activation must be None, or the activation that the loss "
+        f"{output.loss.type_name} applies to logits itself, got {activation.type_name}; leave it "
+        'out, and call `features(x, ["module"])` for the output of the model'
     )
 
 

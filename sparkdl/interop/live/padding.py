@@ -34,5 +34,5 @@ def check_steps(model: Any, mask: Any) -> None:
     given = int(np.sum(np.asarray(mask)[np.argmin(np.min(mask, axis=1))] != 0))
     raise DataError(
         f"features must have {model.input_shape[0]} steps, got {given}; give {type(model).__name__}"
-        '(padding="zeros") where the model knows zeros as padding, or records of one length'
+        '(padding="zeros") if the model treats zeros as padding, or give records of one length'
     )

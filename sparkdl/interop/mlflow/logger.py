@@ -117,7 +117,7 @@ class MLflowLogger(RunListener):
         try:
             self._log_end(fit, history, error)
         except self._mlflow.MlflowException as refusal:  # the trained network matters more
-            log.warning("MLflow has not taken the end of the fit: %s", refusal)
+            log.warning("MLflow did not accept the end of the fit: %s", refusal)
         finally:
             fit.end(error)
 

@@ -51,5 +51,5 @@ class MetricBuffer:
             self.lost += max(0, len(self.waiting) - MOST_WAITING)
             self.waiting = self.waiting[-MOST_WAITING:]
             counts = f"{len(self.waiting)} metrics wait, {self.lost} are lost"
-            log.warning("MLflow has not taken what it was sent: %s; %s", error, counts)
+            log.warning("MLflow did not accept the metrics: %s; %s", error, counts)
         self.due = time.monotonic() + self.seconds

@@ -1,4 +1,4 @@
-"""The predictor of whatever a user calls a model."""
+"""Choice of the predictor for a model."""
 
 import logging
 from os import PathLike, fspath
@@ -69,17 +69,19 @@ def predictor_of_path(path):
 
 
 def predictor_of_onnx(path):
-    """Returns the Predictor of an ONNX file: of a network, if it is one, else of a function."""
+    """Returns the Predictor of an ONNX file: a network if `read_onnx` reads it, else a function."""
     from sparkdl.interop.onnx.function_predictor import OnnxFunctionPredictor
     from sparkdl.interop.onnx.reader import read_onnx
 
     try:
         net = read_onnx(path)
-    except (UnsupportedError, ConfigError) as error:  # nodes, inputs or shapes that it lacks
-        log.warning("an OnnxFunction computes %s, which is no network of ours: %s", path, error)
+    except (UnsupportedError, ConfigError) as error:  # nodes, inputs or shapes without a layer
+        log.warning(
+            "an OnnxFunction computes %s, which cannot be read as a network: %s", path, error
+        )
     else:
         names = [*net.network.conf.input_shapes]
-        input = names[0] if len(names) == 1 else None  # several have their own
+        input = names[0] if len(names) == 1 else None  # several inputs keep their names
         return NetworkPredictor(net.network, net.outputs, input, net.pads)
     try:
         return OnnxFunctionPredictor(path)

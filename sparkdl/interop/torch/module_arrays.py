@@ -1,4 +1,4 @@
-"""The arrays of a module: what is trained, what is kept, and their first values."""
+"""The arrays of a module: trained parameters, kept buffers, and their initial values."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,11 @@ import numpy as np
 from sparkdl.errors import ConfigError, DataError, ShapeError, brief, needs_package
 from sparkdl.interop.live.random_state import keeping_states
 
-MASK = "mask"  # the padding of which a module is told
+MASK = "mask"  # value of TorchModel.padding: the module gets a mask
 
 
 class ModuleSpec(NamedTuple):
-    """What a module is built by, and what it takes: options of a TorchModel."""
+    """How a module is built, and what it takes; options of a TorchModel."""
 
     make: Any
     seed: int
@@ -25,7 +25,7 @@ class ModuleSpec(NamedTuple):
 
 
 def load_torch() -> Any:
-    """Returns torch; ConfigError where it is not installed."""
+    """Returns torch; ConfigError if it is not installed."""
     where = "PyTorch in each process"
     with needs_package("a TorchModel", where, "pip install torch", ConfigError):
         import torch
@@ -33,24 +33,24 @@ def load_torch() -> Any:
 
 
 def build_module(spec: ModuleSpec) -> Any:
-    """Returns a new module whose first values follow from the seed.
+    """Returns a new module with initial values drawn from the seed.
 
     Raises
     ------
     ConfigError
-        It is no Module, or has arrays that cannot be trained here.
+        If it is no Module, or has arrays that cannot be trained here.
     """
     torch = load_torch()
     with seeded(spec.seed):
         module = new_module(spec.make)
         if any(map(is_lazy, module.parameters())) or any(map(is_lazy, module.buffers())):
-            output_of_zeros(module, spec)  # which gives the arrays their shapes
+            output_of_zeros(module, spec)  # gives lazy arrays their shapes
     check_arrays(module, torch)
     return module
 
 
 def new_module(maker: Any) -> Any:
-    """Returns what `maker` builds; ConfigError where that is no Module."""
+    """Returns the result of `maker`; ConfigError if it is no Module."""
     torch, module = load_torch(), maker()
     if not isinstance(module, torch.nn.Module):
         raise ConfigError(
@@ -61,7 +61,7 @@ def new_module(maker: Any) -> Any:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seeds the random numbers of torch, numpy and Python; their states come back afterwards."""
+    """Seeds torch, numpy and Python's random; restores their states afterwards."""
     torch = load_torch()
     with keeping_states(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -76,7 +76,7 @@ def is_lazy(array: Any) -> bool:
 
 
 def check_arrays(module: Any, torch: Any) -> None:
-    """Raises ConfigError for an array or layer whose state would not travel."""
+    """Raises ConfigError for an array or layer whose state could not be sent to executors."""
     for name, array in (*module.named_parameters(), *kept(module)):
         if is_lazy(array):
             raise ConfigError(
@@ -85,27 +85,28 @@ def check_arrays(module: Any, torch: Any) -> None:
             )
         if array.dtype != torch.float32 or array.device.type != "cpu":
             raise ConfigError(
-                f"TorchModel.make must give parameters and float buffers of float32 on the CPU, "
-                f"got {name} of {array.dtype} on {array.device}; leave .half() and .to() away"
+                "TorchModel.make must give parameters and float buffers of float32 on the CPU, "
+                f"got {name} of {array.dtype} on {array.device}; remove .half() and .to()"
             )
     for name, part in module.named_modules():
         if getattr(part, "track_running_stats", False) and part.momentum is None:
             raise ConfigError(
-                f"TorchModel.make must give BatchNorm a momentum, got None in {name}: the count of "
-                "batches is no array that workers can average"
+                f"TorchModel.make must give BatchNorm a momentum, got None in {name}: workers "
+                "cannot average its count of batches"
             )
 
 
 def kept(module: Any) -> list[tuple[str, Any]]:
-    """Returns [(name, array)] of what is not trained: float buffers, and frozen parameters."""
+    """Returns [(name, array)] of untrained arrays: float buffers and frozen parameters."""
     frozen = [(name, p) for name, p in module.named_parameters() if not p.requires_grad]
     return frozen + [(name, b) for name, b in module.named_buffers() if b.is_floating_point()]
 
 
 def constants(module: Any) -> list[tuple[str, Any]]:
-    """Returns [(name, buffer)] of integers and booleans, such as places and causal masks.
+    """Returns [(name, buffer)] of integers and booleans, such as position ids and causal masks.
 
-    They are as `make` builds them. BatchNorm's count of batches is none of them: nothing reads it.
+    They keep the values that `make` gives them. BatchNorm's num_batches_tracked is left out, since
+    nothing reads it.
     """
     named = module.named_buffers()
     rest = [(name, b) for name, b in named if not b.is_floating_point()]
@@ -113,7 +114,7 @@ def constants(module: Any) -> list[tuple[str, Any]]:
 
 
 def trained(module: Any) -> list[tuple[str, Any]]:
-    """Returns [(name, parameter)] of what is trained; shared ones come once."""
+    """Returns [(name, parameter)] of trained parameters; shared ones occur once."""
     return [(name, p) for name, p in module.named_parameters() if p.requires_grad]
 
 
@@ -122,18 +123,18 @@ def shapes_of(arrays: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, ...]
 
 
 def first_values(spec: ModuleSpec) -> dict[str, np.ndarray]:
-    """Returns {name: first value} of the arrays of a new module."""
+    """Returns {name: initial value} of the arrays of a new module."""
     module = build_module(spec)
     return {n: a.detach().numpy().copy() for n, a in (*trained(module), *kept(module))}
 
 
 def input_tensor(examples: np.ndarray, spec: Any, device: str = "cpu") -> Any:
-    """Returns a batch as the module of a TorchModel takes it, in memory of its own.
+    """Returns a copy of a batch as an input tensor of a TorchModel's module.
 
     Raises
     ------
     DataError
-        Numbers are no integers that the module takes: a transform has changed them.
+        If numbers are not valid integers, because a transform changed them.
     """
     torch = load_torch()
     with np.errstate(invalid="ignore"):
@@ -149,7 +150,7 @@ def input_tensor(examples: np.ndarray, spec: Any, device: str = "cpu") -> Any:
 
 
 def run_module(module: Any, x: Any, *mask: Any) -> Any:
-    """Returns what a module gives; DataError where it looks up ids that it does not have."""
+    """Returns a module's output; DataError if it looks up ids out of range."""
     try:
         return module(x, *mask)
     except IndexError as error:
@@ -160,20 +161,20 @@ def run_module(module: Any, x: Any, *mask: Any) -> Any:
 
 
 def describe_arrays(module: Any, spec: ModuleSpec) -> tuple[Any, Any, Any]:
-    """Returns (shape of an example's output, shapes of what is trained, of what is kept).
+    """Returns (shape of an example's output, shapes of trained arrays, of kept arrays).
 
     Raises
     ------
     ConfigError
-        The shapes are not the same behind a forward pass.
+        If a forward pass changes the shapes.
     """
     before = shapes_of(trained(module)), shapes_of(kept(module))
     shape = output_shape(module, spec)
     changed = {*shapes_of(trained(module)), *shapes_of(kept(module))} ^ {*before[0], *before[1]}
     if changed:
         raise ConfigError(
-            f"TorchModel.make must give a module whose arrays keep their shapes, got "
-            f"{min(changed)[0]} of another one behind a forward pass; make it a plain attribute"
+            "TorchModel.make must give a module whose arrays keep their shapes, got "
+            f"{min(changed)[0]} of another shape after a forward pass; make it a plain attribute"
         )
     return shape, *before
 
@@ -184,7 +185,7 @@ def output_shape(module: Any, spec: ModuleSpec) -> tuple[int, ...]:
     Raises
     ------
     ShapeError
-        It cannot take the input, or does not give one float32 array with the batch in front.
+        If it cannot take the input, or does not return one float32 array (batch, ...).
     """
     torch, y = load_torch(), output_of_zeros(module, spec)
     if not torch.is_tensor(y) or y.dtype != torch.float32 or y.shape[:1] != (2,) or y.ndim < 2:
@@ -197,7 +198,7 @@ def output_shape(module: Any, spec: ModuleSpec) -> tuple[int, ...]:
 
 
 def output_of_zeros(module: Any, spec: ModuleSpec) -> Any:
-    """Returns what a module gives in use for two examples of zeros; ShapeError where it cannot."""
+    """Returns a module's output in eval mode for two examples of zeros; ShapeError if it fails."""
     torch = load_torch()
     module.eval()
     x = input_tensor(np.zeros((2, *spec.input_shape)), spec)

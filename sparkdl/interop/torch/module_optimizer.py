@@ -1,4 +1,4 @@
-"""An optimizer of torch that trains a TorchModel: its state lies in the vector of slots."""
+"""A torch optimizer of a TorchModel; its state is in the vector of slots."""
 
 from functools import lru_cache
 from typing import Any
@@ -18,12 +18,12 @@ class ModuleOptimizer:
     make : Maker
         Builds the optimizer of a module.
     views : {"module/parameter:state": tensor}
-        Where the state lies between steps: what is averaged, sent and saved.
+        The state between steps, which is averaged, sent and saved.
     schedule : ModuleSchedule or None
-        Of the options of its groups.
+        Of its groups' options.
     on_gpu : bool
-        Whether the vectors lie on a GPU. torch keeps counts of steps on the processor then, so
-        these are fetched and brought back; see `counts_on_host`.
+        Whether the vectors are on a GPU. torch then keeps step counts on the CPU, so they are
+        copied at each step; see `counts_on_host`.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class ModuleOptimizer:
         self._rates = [float(group["lr"]) for group in self._optimizer.param_groups]
 
     def step(self, factor: Any, steps: int, first: bool) -> None:
-        """Moves the parameters once, after so many steps of the schedule; see LiveReplica._move."""
+        """Updates the parameters once, at a step of the schedule; see LiveReplica._move."""
         if first or self._optimizer is None:
             self._start()
         if not first:
@@ -58,7 +58,7 @@ class ModuleOptimizer:
         self._take_back()
 
     def _options(self, factor: Any, steps: int) -> list[dict[str, Any]]:
-        """Returns {option: value} of each group, for an update."""
+        """Returns a list of {option: value}, one for each group, for an update."""
         if self._schedule is None:
             return [{"lr": rate * float(factor)} for rate in self._rates]
         rates = np.atleast_1d(factor).tolist()
@@ -66,7 +66,7 @@ class ModuleOptimizer:
         return [group | {"lr": rate} for group, rate in groups]
 
     def _bind(self) -> None:
-        """Lets the optimizer go on with the state that lies in the vector."""
+        """Makes the optimizer continue from the state in the vector."""
         self._bind_views()
         if self._counts:
             fetched = load_torch().stack([*self._counts.values()]).cpu()
@@ -78,22 +78,22 @@ class ModuleOptimizer:
             self._bound = True
 
     def _put(self, tensors: dict[str, Any]) -> None:
-        """Gives the optimizer tensors as its state."""
+        """Sets the optimizer's state to these tensors."""
         named = dict(trained(self._module))
         for name, tensor in tensors.items():
             parameter, _, key = name.removeprefix(f"{MODULE}/").rpartition(":")
             self._optimizer.state[named[parameter]][key] = tensor
 
     def _take_back(self) -> None:
-        """Puts what the step has made anew into the vector."""
+        """Copies state that the step has reallocated back into the vector."""
         found = {
             f"{MODULE}/{name}": array for name, array in state_of(self._optimizer, self._module)
         }
         if found.keys() != self._all.keys():
             other = min(found.keys() ^ self._all.keys())
             raise ConfigError(
-                "TorchModel.torch_optimizer must build an optimizer that always has the state "
-                f"which it had when the model was made, got another one: {other}"
+                "TorchModel.torch_optimizer must build an optimizer with the same state as when "
+                f"the model was made, got another one: {other}"
             )
         for name, view in self._views.items():
             if found[name].data_ptr() != view.data_ptr():
@@ -104,16 +104,16 @@ class ModuleOptimizer:
         self._bind_views()
 
     def _bring_back(self, counts: list[Any]) -> None:
-        """Puts counts into the vector, by one copy: each copy to a GPU is waited for."""
+        """Copies counts into the vector in one transfer, since each transfer to a GPU blocks."""
         views = [*self._counts.values()]
         for view, count in zip(views, load_torch().stack(counts).to(views[0].device), strict=True):
             view.copy_(count)
 
 
 def counts_on_host(optimizer: Any, module: Any) -> set[str]:
-    """Returns the names of the counts of steps that lie on the processor where parameters do not.
+    """Returns the names of the step counts that are on the CPU while parameters are on the GPU.
 
-    As where torch loads a state_dict: what is "fused" or "capturable" counts on the GPU.
+    This follows torch's load_state_dict: "fused" and "capturable" groups count on the GPU.
     """
     groups = optimizer.param_groups
     hosted = [group for group in groups if not (group.get("fused") or group.get("capturable"))]
@@ -127,7 +127,7 @@ def build_optimizer(make: Any, module: Any) -> Any:
     Raises
     ------
     ConfigError
-        It is no torch.optim.Optimizer, or leaves out what is trained.
+        If it is no torch.optim.Optimizer, or omits trained parameters.
     """
     torch, optimizer = load_torch(), make(module)
     if not isinstance(optimizer, torch.optim.Optimizer):
@@ -139,19 +139,20 @@ def build_optimizer(make: Any, module: Any) -> Any:
     left = [name for name, p in trained(module) if id(p) not in moved]
     if left:
         raise ConfigError(
-            f"TorchModel.torch_optimizer must move all parameters that are trained, got none for "
-            f"{left[0]}; give it module.parameters(), or freeze the others by requires_grad_(False)"
+            "TorchModel.torch_optimizer must update all trained parameters, got no update of "
+            f"{left[0]}; give it module.parameters(), or freeze the others by "
+            "requires_grad_(False)"
         )
     return optimizer
 
 
 def state_of(optimizer: Any, module: Any) -> list[tuple[str, Any]]:
-    """Returns [("parameter:state", tensor)] of an optimizer that has made a step.
+    """Returns [("parameter:state", tensor)] of an optimizer after a step.
 
     Raises
     ------
     ConfigError
-        Some of it is no float32 tensor, so that it cannot travel.
+        If some state is no float32 tensor, so it cannot be sent.
     """
     torch, found = load_torch(), []
     for name, parameter in trained(module):
@@ -171,7 +172,7 @@ def state_of(optimizer: Any, module: Any) -> list[tuple[str, Any]]:
 def describe_optimizer(make: Any, spec: ModuleSpec) -> tuple[float, Any]:
     """Returns (learning rate of the first group, ((name, shape), ...) of the state).
 
-    A step without gradients shows it, on a module of its own.
+    A step with zero gradients on a separate module creates the state.
     """
     module = build_module(spec)
     torch, optimizer = load_torch(), build_optimizer(make, module)

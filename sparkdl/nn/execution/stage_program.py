@@ -109,8 +109,8 @@ def forward_and_back(replica, shapes):
     for name in replica.arrays()[1]:
         if graph.inputs[name] in read:
             raise ConfigError(
-                f"layer {name!r} must not be read on the way back where activations are computed "
-                "again in a PipelineParallel; give recompute=False"
+                f"layer {name!r} must not be read in the backward pass where a PipelineParallel "
+                "recomputes activations; give recompute=False"
             )
     return tuple(compile_part(replica, graph, some) for some in (graph.first, graph.second))
 

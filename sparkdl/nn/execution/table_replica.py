@@ -132,8 +132,8 @@ class TableReplica(Replica):
     def _known(self):
         if self.groups is None:
             raise ConfigError(
-                "a network with bags needs its tables, got none loaded; Network and AllReduceSGD "
-                "load them, what else uses networks does not know tables yet"
+                "a network with bags needs its tables, got none loaded; only Network and "
+                "AllReduceSGD load them so far"
             )
         return self.groups
 

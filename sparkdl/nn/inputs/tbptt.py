@@ -53,7 +53,7 @@ def check_carries(conf):
             )
         if place.layer.mixes_steps(place.in_shape):
             raise ConfigError(
-                f"{place.name} sees more of a sequence than a step: no state of it can be carried"
+                f"{place.name} sees more than one step of a sequence: no state of it can be carried"
             )
     if not conf.state_shapes:
         raise ConfigError("the network has no recurrent layer: there is no state to carry")
@@ -79,8 +79,8 @@ def check_summaries(conf):
         found |= listed
         if found and len(place.out_shape) == 2 and not place.layer.reads_ids_of_steps:
             raise ConfigError(
-                f"{place.name} brings {min(found)}, which sums up a sequence, to the steps of one: "
-                "no state of it can be carried"
+                f"{place.name} feeds {min(found)}, which summarizes a whole sequence, back to its "
+                "steps: no state of it can be carried"
             )
         if len(place.out_shape) == 1 and (found or reads_steps):
             summaries.add(place.name)

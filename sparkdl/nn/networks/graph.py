@@ -280,7 +280,7 @@ def check_sources(graph: "GraphConf") -> None:
         for name in (*vertex.inputs, *([vertex.shares] if vertex.shares else [])):
             if name not in names:
                 end = suggestion(name, names)
-                raise ConfigError(f"{vertex.name} reads {name!r}, which is not there{end}")
+                raise ConfigError(f"{vertex.name} reads {name!r}, which does not exist{end}")
 
 
 def check_shared(places: "dict[str, PlacedLayer]") -> None:

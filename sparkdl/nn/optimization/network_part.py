@@ -74,7 +74,7 @@ def check_parts(network: "Conf", owner: str) -> None:
     for what in whole_vector_members(network):
         raise ConfigError(
             f"{owner} must be None with {what}, which needs more of the vector than a worker has; "
-            "leave it out, or take one that looks at each number by itself"
+            "leave it out, or use an elementwise one"
         )
 
 

@@ -105,7 +105,7 @@ def whole_pages(number):
 def check(address, size):
     """Returns the address, or raises MemoryError if it is FAILED."""
     if address == FAILED:
-        raise MemoryError(f"the system has not {size} bytes for an array of a table")
+        raise MemoryError(f"the system cannot allocate {size} bytes for an array of a table")
     return address
 
 

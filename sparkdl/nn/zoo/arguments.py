@@ -36,7 +36,7 @@ def check_arguments(**fewest: int) -> Callable[[Callable[P, R]], Callable[P, R]]
             for name in options:
                 if name in LAYOUT and name not in of.parameters:
                     raise ConfigError(
-                        f"{owner}.{name} must be left out, as {owner} says it; a NetworkConf or "
+                        f"{owner}.{name} must be left out, as {owner} sets it; a NetworkConf or "
                         "GraphConf takes any"
                     )
             try:

@@ -31,7 +31,7 @@ class Diagnosis:
         versions = (f"{name} {version or '-'}" for name, version in self.driver["packages"].items())
         lines += ["", f"on the driver: {', '.join(versions)}", ""]
         found = [f"{number}. {problem}" for number, problem in enumerate(self.problems, 1)]
-        return "\n".join([*lines, *(found or ["nothing is to mend"])])
+        return "\n".join([*lines, *(found or ["no problems were found"])])
 
 
 def cells(facts):

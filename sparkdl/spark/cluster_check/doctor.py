@@ -77,7 +77,7 @@ def ask_connections(sc):
     if dynamic(sc):
         return [
             "connections between executors were not tried: Spark runs no barrier stage with "
-            "dynamic allocation; for them, ask with spark.dynamicAllocation.enabled=false"
+            "dynamic allocation; to try them, set spark.dynamicAllocation.enabled=false"
         ]
     count = min(concurrent_tasks(sc), MOST_TASKS)
     with by_value(connections), describe_jobs(sc, "executors connect to each other"):

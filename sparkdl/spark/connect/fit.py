@@ -161,8 +161,8 @@ def check_listeners(listeners):
         if not isinstance(listener, STEERING):
             raise unsupported(
                 f"{type(listener).__name__}, a listener,",
-                "the fit is driven on an executor; EarlyStopping, ReduceLROnPlateau and "
-                "TerminateOnTime go there, and the History comes at the end",
+                "the fit is driven from an executor; EarlyStopping, ReduceLROnPlateau and "
+                "TerminateOnTime run there, and the History is returned at the end",
             )
 
 
@@ -177,7 +177,8 @@ def staying(master):
         raise unsupported(given, "its rounds are jobs of a SparkContext; give aggregation='peers'")
     if getattr(master, "table_folder", None) is not None:
         given = f"AllReduceSGD(table_folder={master.table_folder!r})"
-        raise unsupported(given, "the files go with the executor that drives the fit; leave it out")
+        cure = "the files are lost with the executor that drives the fit; leave it out"
+        raise unsupported(given, cure)
     return master, why
 
 
@@ -216,7 +217,7 @@ def run(spark, dealt, stage):
                 again = f" ({most} restarts did not help)" if most else ""
                 raise WorkerError(f"{lost}{again}") from lost.error
             left -= 1
-            log.warning("%s; the fit begins anew", lost)
+            log.warning("%s; restarting the fit", lost)
 
 
 def run_once(spark, dealt, stage):

@@ -27,8 +27,8 @@ def check_client() -> None:
     """Raises UnsupportedError if pyspark's client of Spark Connect lacks what a fit needs."""
     if not HAS_TAGS:  # introduced together with barriers of mapInArrow
         raise UnsupportedError(
-            f"Spark Connect needs pyspark 3.5 or newer, got {pyspark.__version__}: that has no "
-            "tags there, and no barrier for mapInArrow; use a session without sc://"
+            f"Spark Connect needs pyspark 3.5 or newer, got {pyspark.__version__}: older versions "
+            "have no tags and no barrier for mapInArrow there; use a session without sc://"
         )
 
 

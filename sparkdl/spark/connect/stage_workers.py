@@ -142,7 +142,7 @@ def tell_all(context, text, limit=MEETING):
     thread.join(limit)
     if not told:
         raise WorkerError(
-            f"not all {len(context.getTaskInfos())} tasks of the stage have come within "
+            f"not all {len(context.getTaskInfos())} tasks of the stage have started within "
             f"{limit:g} s; Spark runs it again"
         )
     return told

@@ -54,7 +54,7 @@ def run_on_device(device, compute, items, worker=None, tally=None):
     if may_be_gpu(device) and can_reach_gpu():
         return run_in_process(device, compute, items, addresses, worker, tally)
     if addresses and device == "auto":
-        log.warning("the task owns the GPUs %s and takes none: %s", addresses, why_no_gpu())
+        log.warning("the task owns the GPUs %s but uses none: %s", addresses, why_no_gpu())
     if tally is not None and not may_be_gpu(device):
         tally.add(PROCESSOR)
     return compute(items) if worker is None else compute(worker, items)

@@ -76,7 +76,7 @@ class GpuProcess:
         self._process.kill()
         self._process.join(ENDING)
         if self._process.is_alive():
-            log.warning("%s: has not ended %g s after it was killed; see its GPU", self, ENDING)
+            log.warning("%s: has not ended %g s after it was killed; check its GPU", self, ENDING)
 
     def _loss_error(self):
         self._process.join(GRACE)

@@ -130,8 +130,8 @@ def check_options(frame, prepare, on_error, error, batch_size, batch_bytes):
     require("frame", is_frame(frame), "a DataFrame of Spark", frame)
     if was_stopped(context_of(frame.sparkSession)):
         raise ConfigError(
-            "predict_column.frame must be of a Spark session that runs, got one that was stopped; "
-            "make a new session and the DataFrame in it"
+            "predict_column.frame must belong to a running Spark session, got one of a stopped "
+            "session; make a new session and the DataFrame in it"
         )
     require("prepare", prepare is None or callable(prepare), "a function or None", prepare)
     require("on_error", on_error in ON_ERROR, f"one of {ON_ERROR}", on_error)

@@ -55,7 +55,7 @@ class NetworkInUse:
         called "the processor".
         """
         if self._tally is None:
-            raise unsupported("devices", "it has no accumulators; the logs of executors say it")
+            raise unsupported("devices", "it has no accumulators; see the executors' logs")
         return self._tally.devices
 
     @refuse_unknown_options

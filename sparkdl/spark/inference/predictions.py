@@ -122,8 +122,8 @@ def check_kept(fields):
         if field.dataType.typeName() in NO_ARROW:
             kind = field.dataType.simpleString()
             raise DataError(
-                f"{WHERE}: column {field.name!r} must be of a type that pyspark gives to Python, "
-                f"got {kind}; cast or drop it"
+                f"{WHERE}: column {field.name!r} must be of a type that pyspark can pass to "
+                f"Python, got {kind}; cast or drop it"
             )
 
 

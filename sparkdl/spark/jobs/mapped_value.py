@@ -46,7 +46,10 @@ def map_value(disk, name, load):
     with locked(folder / LOCK) as mine:
         if not mine:
             log.warning(
-                "%s was not written in %.0f s: %d keeps its own", path, PATIENCE, os.getpid()
+                "%s was not written in %.0f s: process %d keeps its own copy",
+                path,
+                PATIENCE,
+                os.getpid(),
             )
             return [memoryview(part).toreadonly() for part in load()]
         if path.exists():

@@ -46,8 +46,8 @@ def open_shared(rest, arrays):
         if not lacks_own_module(why):
             raise
         raise ConfigError(
-            "what tasks are given (conf, transform, prepare) must be found on the executors, got "
-            f"{why}{python_cure(why)}"
+            "objects for tasks (conf, transform, prepare) must be importable on the executors, "
+            f"got {why}{python_cure(why)}"
         ) from error
 
 
@@ -65,8 +65,8 @@ def broadcast(sc, value):
         if os.strerror(errno.ENOSPC) not in str(error):
             raise
         raise DataError(
-            f"{sc._temp_dir} on the driver: must take what tasks are given, got: {error}; make "
-            "room there, or let Spark use another folder (spark.local.dir)"
+            f"{sc._temp_dir} on the driver: must have room for objects for tasks, got: {error}; "
+            "make room there, or let Spark use another folder (spark.local.dir)"
         ) from error
 
 

@@ -14,8 +14,8 @@ _gone_on_with = {}  # {application: how many executors it had after it waited fo
 EXECUTOR_TIMEOUT = 30.0  # seconds for executors to come that Spark was asked for
 PATIENCE = 10.0  # seconds until a wait for them is said
 CURE = (
-    "see whether the cluster has room for them (spark.executor.memory, cores, resources), and the "
-    "stderr of executors that died"
+    "check whether the cluster has room for more (spark.executor.memory, cores, resources), and "
+    "the stderr of executors that died"
 )
 
 
@@ -34,7 +34,7 @@ def slots(sc, least=1, resources=None, enough=None):
         waited = time.monotonic() - begun
         if waited > EXECUTOR_TIMEOUT:
             log.warning(
-                "%s; going on with these: %s", describe_wait(sc, least, waited, resources), CURE
+                "%s; continuing with these: %s", describe_wait(sc, least, waited, resources), CURE
             )
             _gone_on_with[sc.applicationId] = executors(sc)
             break
@@ -47,7 +47,7 @@ def slots(sc, least=1, resources=None, enough=None):
     room = concurrent_tasks(sc, resources)
     if not room and resources is not None:  # Spark would try for ten minutes
         raise ConfigError(
-            f"resources must fit into an executor, got {describe_profile(resources)}, and none of "
+            f"resources must fit into an executor, got {describe_profile(resources)}, but none of "
             f"{describe_executors(sc)} has room; ask for fewer, or for larger executors"
         )
     return max(1, room)
@@ -71,7 +71,7 @@ def describe_profile(resources):
 def describe_wait(sc, least, waited, resources=None):
     """Describes which executors and slots have come while a fit waited for them."""
     room = f"{concurrent_tasks(sc, resources)} slots of at least {least}"
-    return f"{describe_executors(sc)} and {room} have come in {waited:.0f} s"
+    return f"{describe_executors(sc)} and {room} started in {waited:.0f} s"
 
 
 def describe_executors(sc):
@@ -230,7 +230,9 @@ def launch_obstacle(sc):
     must have each task once: the copy of a slow task would be a second worker of the same rank.
     """
     if dynamic(sc) and is_on(sc, "spark.speculation"):
-        return "spark.speculation is true, which with dynamic allocation runs workers twice"
+        return (
+            "spark.speculation is true, which would run slow workers twice with dynamic allocation"
+        )
     return None
 
 

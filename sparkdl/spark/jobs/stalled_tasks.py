@@ -68,15 +68,17 @@ class StalledTasks:
         return None
 
     def _end(self, task, waited):
-        log.warning("%s: no other task of %s; it runs again", place(task), self._late(waited))
+        log.warning(
+            "%s: no other task of %s; it is killed and runs again", place(task), self._late(waited)
+        )
         self._ended.add(task.taskId())
         self._sc._jsc.sc().killTaskAttempt(task.taskId(), True, "sparkdl: it has stalled")
 
     def _last_error(self, stages, waited):
         return WorkerError(
             f"{places(self._sc, stages)}: no other task of {self._late(waited)}, and "
-            f"{len(self._ended)} before it were ended for that; see why processes stop there, or "
-            "raise the master's stall_timeout"
+            f"{len(self._ended)} before it were killed for that; find out why processes hang "
+            "there, or raise the master's stall_timeout"
         )
 
     def _late(self, seconds):

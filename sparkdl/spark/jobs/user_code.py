@@ -39,8 +39,8 @@ def try_pickle(value):
         return cloudpickle.dumps(value, 5, arrays.append), arrays
     except Exception as error:  # pickled classes may raise anything
         raise ConfigError(
-            "what tasks are given (conf, transform, prepare) must travel to the executors, but "
-            f"cannot: {error}"
+            "objects for tasks (conf, transform, prepare) must travel to the executors, but "
+            f"cannot be pickled: {error}"
         ) from error
 
 

@@ -56,7 +56,7 @@ class SlotWait:
 
     def _wait(self, seconds):
         state = cluster_state(self._sc)
-        return f"no task of {self._description!r} has run for {seconds:.0f} s: {state}"
+        return f"no task of {self._description!r} has started within {seconds:.0f} s: {state}"
 
 
 def time_limit(sc):
@@ -97,12 +97,13 @@ def cure(sc):
     slots = concurrent_tasks(sc)
     if not slots:
         return (
-            "no executor has come or stayed: see whether the cluster has workers with so much free "
-            "memory (spark.executor.memory), cores and resources, and the executors' stderr"
+            "no executor has started and stayed alive: check whether the cluster has workers "
+            "with enough free memory (spark.executor.memory), cores and resources, and the "
+            "executors' stderr"
         )
     if active_tasks(sc) >= slots:
         return f"other jobs hold all slots: end them, add executors, or raise {SETTING}"
     return (
-        "slots are free, but not as many as this needs at once, or on other executors; or the "
-        "driver lost the launch of its tasks for want of memory: raise spark.driver.memory"
+        "slots are free, but fewer than this job needs at once, or on other executors; or the "
+        "driver failed to launch its tasks for lack of memory: raise spark.driver.memory"
     )

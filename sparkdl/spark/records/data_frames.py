@@ -41,7 +41,7 @@ def as_frame(spark, source, conf):
     schema = record_schema(source, conf)
     if "features" not in schema.inputs:
         names = list(schema.inputs)
-        raise ConfigError(f"a network as a column's function needs one input, this has {names}")
+        raise ConfigError(f"a network used as a column's function must have one input, got {names}")
     kind = label_type(schema)
     read = partial(read_tables, source.read, source.transform, schema)
     frame = split_frame(spark, source.splits())

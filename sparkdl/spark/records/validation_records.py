@@ -18,8 +18,8 @@ from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.workers.base import Validation, closing_data
 
 DRAWS_NONE = (
-    "validation_split draws none of the data; equal records stay together, so it must be larger, "
-    "or more records must differ"
+    "validation_split selects none of the records; equal records stay together: give a larger "
+    "split, or more distinct records"
 )
 
 

@@ -45,7 +45,7 @@ class MicroBatchQueue:
         self._items.put((frame, number, done))
         while not done.done():
             if self.closed:
-                raise StreamEnded("nobody trains any more")
+                raise StreamEnded("the fit has ended")
             with suppress(TimeoutError):
                 done.result(POLL)
         done.result()
@@ -199,7 +199,7 @@ def finish(query):
     """Waits for the thread of an inactive query."""
     with suppress(PySparkException):  # `outcome` raises the cause
         if not query.awaitTermination(GRACE):
-            text = f"its query {query.id} is not active, but runs on after {GRACE:g} s"
+            text = f"its query {query.id} has ended, but its thread still runs after {GRACE:g} s"
             raise WorkerError(f"the stream has not ended: {text}")
 
 
@@ -208,7 +208,7 @@ def outcome(query, trainer, is_complete):
     failure = query.exception()
     if failure is not None and trainer.stopped is None:
         raise WorkerError(f"the stream failed {trainer.where}: {reason(message(failure))}")
-    why = "all that was there has been trained on" if is_complete else "its query was stopped"
+    why = "all available data has been trained on" if is_complete else "its query was stopped"
     why = trainer.stopped or why
     trainer.history.end_reason = f"the stream ended {trainer.where}: {why}"
     log.info(trainer.history.end_reason)

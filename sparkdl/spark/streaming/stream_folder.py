@@ -68,15 +68,15 @@ class StreamFolder:
         """
         query = self._id()
         if self._query not in (None, query):
-            text = f"the model's is of query {self._query}, Spark's of {query}"
+            text = f"the model's is query {self._query}, Spark's is {query}"
             raise CheckpointError(
                 f"{self.path}: checkpoints must be of one stream, but {text}; choose another path"
             )
         if number > self._last + 1:
             actual = f"the newest whole model has {self._last + 1} micro-batches"
             raise CheckpointError(
-                f"{self.path}: {actual}, and Spark goes on behind {number}: those between would be "
-                "skipped; load the model and fit it with another path"
+                f"{self.path}: {actual}, but Spark continues after {number}: those between would "
+                "be skipped; load the model and fit it with another path"
             )
         return number > self._last
 

@@ -86,7 +86,7 @@ class Trainer:
         self.state = self.history = self.extra = None
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
         if self.marks and conf.tbptt is not None:
-            raise ConfigError("with tbptt a fit cannot tell where updates are; give it epochs")
+            raise ConfigError("with tbptt a fit cannot count updates; give epochs instead")
 
     def _in_order(self, listeners):
         """Returns the listeners in the order of notification, including the trainer's own.
@@ -206,7 +206,7 @@ class Trainer:
         if state.starts_epoch or state.place == self.place(blocks):
             return state
         log.info(
-            "the fit before has ended inside epoch %d, whose rounds were others: epoch %d begins",
+            "the previous fit ended inside epoch %d, whose rounds were different: epoch %d begins",
             state.epoch + 1,
             state.epoch + 2,
         )
@@ -246,15 +246,15 @@ class Trainer:
         owner, worker_states = self.master.owner(), state.worker_states
         if worker_states and not resumed and state.owner != owner:
             log.warning(
-                "the states of another master's workers are of no use to this one: its workers "
-                "begin without (%s, now %s)",
+                "workers start without the worker states of the last fit, which are of another "
+                "master (%s, now %s)",
                 state.owner,
                 owner,
             )
             worker_states = ()
         if resumed and len(worker_states) not in (0, self.workers.size):
             raise CheckpointError(
-                f"the checkpoint holds the states of {len(worker_states)} workers, needs "
+                f"the checkpoint holds the states of {len(worker_states)} workers, this fit needs "
                 f"{self.workers.size}"
             )
         codec = getattr(self.master, "codec", None)

@@ -53,8 +53,8 @@ def require_whole(division):
     """Raises ConfigError if a Division was requested: solver files define test data and loss."""
     if division != Division():
         raise ConfigError(
-            "validation_split and class_weight must be left out where a solver file says what is "
-            "tested, and with which loss"
+            "validation_split and class_weight must be left out where a solver file defines the "
+            "tests and the loss"
         )
 
 
@@ -67,7 +67,7 @@ def class_weights(conf, factors):
     size = class_count(conf.label_columns[columns[0]]) if len(columns) == 1 else None
     if size is None:
         raise ConfigError(
-            f"class_weight must be left out where a record has not one class; {WEIGHTS}"
+            f"class_weight must be left out unless each record has one class; {WEIGHTS}"
         )
     known = isinstance(factors, dict) and all(
         is_number(scalar(one)) and 0 <= one < size and int(one) == one for one in factors

@@ -48,6 +48,6 @@ def check_finite(name, column, ids):
         require_finite(column, name)
     except Violation as offence:
         raise DataError(
-            f"column {name!r} must be finite behind the transform, it is not in record "
+            f"column {name!r} must be finite after the transform, but is not in record "
             f"{position(ids[offence.row])}; change the transform"
         ) from None

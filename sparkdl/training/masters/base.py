@@ -98,7 +98,7 @@ class TrainingMaster(Member):
     def validate(self) -> None:
         super().validate()
         of_cpu = self.backend != "cuda" and (self.backend == "auto" or self.device != "cuda")
-        cure = "it names an engine of the processor: give device='cuda' alone"
+        cure = "it names a CPU engine: give device='cuda' alone"
         require(self, "backend", of_cpu, "'auto' for a GPU", cure)
 
     @property

@@ -45,7 +45,7 @@ class DividedMaster(ResidentMaster, abstract=True):
         super().validate()
         require(self, "codec", self.codec is None, "None", "activations have no codec")
         no_gpu = self.device != "cuda" and self.exchange != "nccl"
-        require(self, "device", no_gpu, "'cpu'", f"{self.divided} compute on processors as yet")
+        require(self, "device", no_gpu, "'cpu'", f"{self.divided} compute on CPUs only so far")
 
     def check_network(self, conf: Any) -> None:
         super().check_network(conf)
@@ -65,7 +65,7 @@ class DividedMaster(ResidentMaster, abstract=True):
         if backend == "cuda":
             raise ConfigError(
                 f"{type(self).__name__}.device must be 'cpu' where there is a GPU, got "
-                f"{self.device!r}; {self.divided} compute on processors as yet"
+                f"{self.device!r}; {self.divided} compute on CPUs only so far"
             )
         return backend
 

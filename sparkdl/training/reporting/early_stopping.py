@@ -94,8 +94,8 @@ class EarlyStopping(Monitor):
             self.steering.end_with(kept)
             return
         log.warning(
-            "the weights of %s %.6g were not kept by the fit that goes on: the best ones from here "
-            "on are restored",
+            "the resumed fit did not keep the weights of %s %.6g: the best ones from here on are "
+            "restored",
             self.monitor,
             self.best,
         )
@@ -153,4 +153,4 @@ class TerminateOnTime(Listener):
 
     def on_round(self, report: RoundReport, state: Any) -> None:
         if self._clock() - self._start >= self.seconds:
-            raise StopTraining(f"{self.seconds:g} s were over")
+            raise StopTraining(f"{self.seconds:g} s have passed")

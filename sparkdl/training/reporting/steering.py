@@ -73,8 +73,8 @@ class Steering:
     def rate_factor(self, factor: float) -> None:
         if not self.waits:
             raise ConfigError(
-                "rate_factor can be changed where the fit waits for a listener, got none with "
-                "steers = True"
+                "rate_factor can be changed only where the fit waits for a listener, got none "
+                "with steers = True"
             )
         if not 0 < factor < float("inf"):
             raise ConfigError(f"rate_factor must be a number > 0, got {brief(factor)}")

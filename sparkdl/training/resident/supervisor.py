@@ -98,7 +98,7 @@ class Supervisor:
             except LostWorker as lost:
                 reason, losses = lost.error, losses + 1
                 if self._is_over:
-                    log.warning("all is trained; in the end a worker was lost: %s", reason)
+                    log.warning("training is complete; a worker was lost at the end: %s", reason)
                     return
                 if self.replaceable and is_first and lost.forming:
                     raise NoGroup(reason) from reason

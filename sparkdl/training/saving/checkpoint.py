@@ -102,7 +102,9 @@ class CheckpointWriter(Listener):
         for rounds, path in damaged.items():
             aside = f"{self._path_of(rounds)}.damaged-{uuid.uuid4().hex[:8]}"
             files.move(path, aside)
-            log.warning("%s is damaged; it is %s now, for this fit trains its rounds", path, aside)
+            log.warning(
+                "%s is damaged; renamed it to %s, as this fit trains its rounds again", path, aside
+            )
 
     def on_round(self, report: RoundReport, state: "TrainState | None") -> None:
         if state is not None and self._is_due(state):
@@ -253,7 +255,7 @@ def _newest(path):
             damaged.append(str(error))
             continue
         for reason in damaged:
-            log.warning("a damaged checkpoint is passed over: %s", reason)
+            log.warning("skipped a damaged checkpoint: %s", reason)
         return present[rounds], model
     if damaged:
         raise CheckpointError(f"{path}: no checkpoint is whole: {'; '.join(damaged)}")

@@ -18,10 +18,10 @@ SIZES = {
         2,
         [
             "-clusterSize is 3, but there are 2 executors",
-            "3 replicas were asked for and 2 train",
+            "3 replicas were requested, but 2 train",
         ],
     ),
-    (2, 2): (2, ["4 replicas were asked for and 2 train"]),
+    (2, 2): (2, ["4 replicas were requested, but 2 train"]),
     (1, 2): (2, ["-clusterSize is 1"]),
 }
 

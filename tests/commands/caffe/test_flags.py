@@ -69,8 +69,8 @@ def test_two_dashes_are_as_good():
 
 
 NOTES = {
-    "-features a": "the later, -features, is done",
-    "-features a -test": "the later, -test, is done",
+    "-features a": "the later one, -features, is run",
+    "-features a -test": "the later one, -test, is run",
     "-connection infiniband": "sockets are used, not RDMA; SPARKDL_INTERFACE=ib0",
     "-snapshot a": "-snapshot has no effect without -train",
     "-weights a": "-weights has no effect without -train",
@@ -99,12 +99,12 @@ REFUSED = {
     f"{USE} -clusterSize 0": "-clusterSize must be an integer >= 1, got 0",
     f"{USE} -lmdb_partitions -1": "-lmdb_partitions must be an integer >= 1, got -1",
     f"{USE} -connection ethernt": "'ethernt'; did you mean 'ethernet'?",
-    f"{USE} -outputFormat csv": "one of json, parquet, orc, got 'csv'; arrays do not fit",
+    f"{USE} -outputFormat csv": "one of json, parquet, orc, got 'csv'; other formats cannot hold",
     f"{USE} -features a,,b": "-features must be names such as fc7,prob, got 'a,,b'",
-    f"{USE} -gpu 0": "-gpu is not taken; -devices says how many",
-    f"{USE} -solver s": "-solver is not taken; give it as -conf",
-    f"{USE} -imageRoot here": "-imageRoot is not taken; images become an LMDB by sparkdl convert",
-    f"{USE} -vocabSize 9": "-vocabSize is not taken; captions are not converted here",
+    f"{USE} -gpu 0": "-gpu is not supported; -devices says how many",
+    f"{USE} -solver s": "-solver is not supported; give it as -conf",
+    f"{USE} -imageRoot here": "-imageRoot is not supported; images become an LMDB by sparkdl",
+    f"{USE} -vocabSize 9": "-vocabSize is not supported; captions are not converted here",
     "train -conf s": "a tool must be time or device_query, got 'train'; modes are flags: -train",
 }
 

@@ -41,7 +41,7 @@ MISTAKES = {
     "time": "-model is missing; it names the net's prototxt, or -conf the solver's",
     "time -model net.prototxt -iterations 0": "-iterations must be an integer >= 1, got 0",
     "time -model net.prototxt -phase TEXT": "phase must be one of ['TRAIN', 'TEST']",
-    "time -model net.prototxt -gpu 0": "-gpu is not taken",
+    "time -model net.prototxt -gpu 0": "-gpu is not supported",
 }
 
 

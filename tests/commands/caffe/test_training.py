@@ -101,7 +101,7 @@ def test_another_number_of_executors_than_the_cluster_size(run, made, spark, mon
     monkeypatch.setattr("sparkdl.spark.jobs.slots.EXECUTOR_TIMEOUT", 0.1)
     told = assert_learns(run, made, "-clusterSize 3 -devices 1")
     assert "-clusterSize is 3, but there are 2 executors" in told
-    assert "3 replicas were asked for and 2 train" in told
+    assert "3 replicas were requested, but 2 train" in told
 
 
 def test_several_databases(run, made, spark):

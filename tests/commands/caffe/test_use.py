@@ -103,7 +103,7 @@ def test_a_model_without_some_layer_is_told(run, made, spark):
     )
     code, _, err = run(f"{BASE} -test")
     assert code == 0
-    assert "small.caffemodel: has no weights of two; they stay as first drawn" in err
+    assert "small.caffemodel: has no weights of two; they keep their initial values" in err
 
 
 def test_a_model_of_another_shape_is_refused(run, made):

@@ -151,7 +151,7 @@ OPTIONS = [
         "Pad.mode must be 'constant', 'edge' or 'reflect', got 'wrap'",
     ),
     (lambda: Pad(size=2).in_shape((3, 4, 9)), "Pad.size must be less than half of the 4 pixels"),
-    (lambda: MeanImage(), "MeanImage.path must be given where mean is not"),
+    (lambda: MeanImage(), "MeanImage.path must be given if and only if mean is not"),
     (lambda: MeanImage(mean=np.zeros((1, 2, 2)), path="a"), "MeanImage.path must be"),
     (lambda: Compose(Mirror(), 3), "Compose.transforms.1. must be one of ChannelSwap"),
     (

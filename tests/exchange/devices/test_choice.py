@@ -28,7 +28,7 @@ ROWS = {
     "no NCCL": ([BARE, CPU], "rank 0 on c is without NCCL: install it"),
     "one for two": (
         [DeviceInfo(device="x", **A), DeviceInfo(device="y", **A), DeviceInfo(device="x", **A)],
-        "ranks 0, 2 on a have the same GPU, x, and NCCL wants one for each: "
+        "ranks 0, 2 on a share the GPU x, but NCCL needs one for each: "
         "spark.task.resource.gpu.amount=1 gives each task its own",
     ),
     "two versions": (
@@ -64,7 +64,13 @@ CHOICES = {
     "one each": ("auto", OWN, (22707, 22707), "nccl", "2 GPUs exchange .* by NCCL 2.27.7"),
     "wished": ("nccl", OWN, (22707, 22707), "nccl", "by NCCL 2.27.7"),
     "not wished": ("sockets", OWN, (22707, 22707), "sockets", None),
-    "shared": ("auto", SAME, (22707, 22707), "sockets", "hosts: ranks 0, 1 on .* same GPU, GPU-7"),
+    "shared": (
+        "auto",
+        SAME,
+        (22707, 22707),
+        "sockets",
+        "hosts: ranks 0, 1 on .* share the GPU GPU-7",
+    ),
     "shared, wished": (
         "nccl",
         SAME,

@@ -308,5 +308,5 @@ def test_what_cannot_be_is_refused(name):
         sent = pack_header(Kind.MESSAGE, length=len(sent)) + sent
     with wire_and_socket(limit=1 << 30) as (wire, sock):
         sock.sendall(sent)
-        with pytest.raises(PeerError, match="rank 3 on the peer's host: sent what cannot be"):
+        with pytest.raises(PeerError, match="rank 3 on the peer's host: sent an invalid message"):
             wire.receive()

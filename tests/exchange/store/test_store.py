@@ -222,7 +222,7 @@ def test_a_wrong_call_is_refused_and_the_store_goes_on(act, message):
 def test_options_must_be_the_same_everywhere():
     with Endpoint(SECRET) as driver, Endpoint(SECRET) as endpoint:
         StoreServer(driver, 1)
-        with pytest.raises(DataError, match="options must be the same everywhere"):
+        with pytest.raises(DataError, match="options must be the same on all ranks"):
             KeyValueStore(Places(endpoint, 0, 1, {DRIVER: driver.address}), mode="async")
 
 

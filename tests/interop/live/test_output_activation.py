@@ -41,7 +41,7 @@ def test_an_activation_lies_there_unless_the_loss_has_it(loss, activation, betwe
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("loss, activation", REFUSED)
 def test_two_functions_are_refused(loss, activation, shape):
-    message = f"output_activation must be None, .* {loss} does itself .* got {activation}"
+    message = f"output_activation must be None, .* {loss} applies .* got {activation}"
     with pytest.raises(ConfigError, match=message):
         layers(loss, activation, shape)
 

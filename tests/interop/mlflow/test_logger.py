@@ -323,7 +323,7 @@ def test_metrics_wait_for_a_server_that_does_not_answer(mlflow, monkeypatch, cap
 
     monkeypatch.setattr(mlflow.MlflowClient, "log_batch", refuse_first)
     history = fit(Network(CONF), logger, epochs=3)
-    assert "MLflow has not taken what it was sent: no answer" in caplog.text
+    assert "MLflow did not accept the metrics: no answer" in caplog.text
     values = [report.loss for report in history.rounds]
     assert metric(mlflow, logger.run_id, "training/loss")[1] == values
 
@@ -340,7 +340,7 @@ def test_a_server_that_takes_no_page_ends_no_fit(mlflow, monkeypatch, caplog):
     monkeypatch.setattr(mlflow.MlflowClient, "log_artifact", refuse_page)
     logger = sparkdl.mlflow.MLflowLogger()
     assert fit(Network(CONF), logger).rounds
-    assert "MLflow has not taken the end of the fit: no room" in caplog.text
+    assert "MLflow did not accept the end of the fit: no room" in caplog.text
     assert mlflow.get_run(logger.run_id).info.status == "FINISHED"
 
 

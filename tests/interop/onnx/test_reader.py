@@ -613,7 +613,7 @@ def test_a_constant_that_is_read_twice_is_one_parameter(second, count, tmp_path,
     net = read_onnx(saved(made, tmp_path))
     np.testing.assert_allclose(net.run(x)["y"], expected(made, x), rtol=1e-5, atol=1e-6)
     assert len(params_of(net.network)) == count
-    assert caplog.text.count("training moves apart: w") == count - 1
+    assert caplog.text.count("which are trained separately: w") == count - 1
     network = replace_output(net.network, LossLayer(loss="mse"))
     network.fit((x, drawn(3, 3, 4)), epochs=1)
     assert not np.array_equal(network.predict(x), expected(made, x))

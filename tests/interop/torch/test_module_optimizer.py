@@ -229,11 +229,14 @@ REFUSED = {
     ),
     "sparse": ({"torch_optimizer": sparse}, "gradients as they are, got SparseAdam"),
     "a GPU": ({"torch_optimizer": capturable}, "gradients as they are, got Adam: .*capturable"),
-    "too few": ({"torch_optimizer": too_few}, "must move all parameters.* got none for 0.bias"),
+    "too few": (
+        {"torch_optimizer": too_few},
+        "must update all trained parameters, got no update of 0.bias",
+    ),
     "nothing": ({"torch_optimizer": lambda module: None}, "must return a torch.optim.Optimizer"),
     "no function": ({"torch_optimizer": 3}, "torch_optimizer must be a function of the module"),
     "two": ({"optimizer": Adam(learning_rate=0.1)}, "optimizer must be left out with"),
-    "a penalty": ({"l2": 0.1}, "l2 must be 0 with torch_optimizer, got 0.1; tell the optimizer"),
+    "a penalty": ({"l2": 0.1}, "l2 must be 0 with torch_optimizer, got 0.1; set it in the"),
     "clipping": ({"clipping": ClipNorm(limit=1.0)}, "clipping must be None with torch_optimizer"),
 }
 

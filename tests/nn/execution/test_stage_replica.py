@@ -189,7 +189,7 @@ def test_the_way_back_must_not_read_what_others_have_updated():
     conf = centers()
     _, (replica, _) = whole_and_stages(conf, [0, 2, 3], "auto", recompute=True)
     batch = batch_of(conf, np.random.default_rng(1))
-    with pytest.raises(ConfigError, match="'early/centers' must not be read on the way back"):
+    with pytest.raises(ConfigError, match="'early/centers' must not be read in the backward pass"):
         replica.begin(feeds_of(conf, replica.stage, batch, {}, 0.25))
 
 

@@ -166,20 +166,20 @@ REFUSALS = {
         {"layers": [ReverseTime(), *REST]},
         "reversetime_1 reads sequences from their end",
     ),
-    "attention": ({"layers": [SelfAttention(), *REST]}, "selfattention_1 sees more of a sequence"),
+    "attention": ({"layers": [SelfAttention(), *REST]}, "selfattention_1 sees more than one step"),
     "causal attention, frozen": (
         {"layers": [Frozen(layer=SelfAttention(causal=True)), *REST]},
-        "frozen_1 sees more of a sequence than a step: no state of it can be carried",
+        "frozen_1 sees more than one step of a sequence: no state of it can be carried",
     ),
     "positions": ({"layers": [PositionalEncoding(), *REST]}, "positionalencoding_1 sees more"),
     "learned positions": ({"layers": [PositionEmbedding(), *REST]}, "positionembedding_1 sees"),
     "windows": (
         {"layers": [Conv1D(filters=2, kernel_size=3, padding="causal"), *REST]},
-        "conv1d_1 sees more of a sequence",
+        "conv1d_1 sees more than one step",
     ),
     "pools": (
         {"layers": [MaxPool1D(size=3, stride=1, padding="same"), *REST]},
-        "maxpool1d_1 sees more of a sequence",
+        "maxpool1d_1 sees more than one step",
     ),
     "padding around single steps": (
         {
@@ -189,11 +189,11 @@ REFUSALS = {
                 *REST,
             ]
         },
-        "conv1d_1 sees more of a sequence",
+        "conv1d_1 sees more than one step",
     ),
     "steps that are left out and made up": (
         {"layers": [MaxPool1D(size=1, stride=2), UpSampling1D(size=2), *REST]},
-        "maxpool1d_1 sees more of a sequence",
+        "maxpool1d_1 sees more than one step",
     ),
     "zeros between single steps": (
         {
@@ -203,28 +203,28 @@ REFUSALS = {
                 *REST,
             ]
         },
-        "conv1dtranspose_1 sees more of a sequence",
+        "conv1dtranspose_1 sees more than one step",
     ),
     "length of a sequence": ({"layers": [L2Normalize(), *REST]}, "l2normalize_1 sees more of a"),
     "length of a sequence, frozen": (
         {"layers": [Frozen(layer=L2Normalize()), *REST]},
-        "frozen_1 sees more of a sequence",
+        "frozen_1 sees more than one step",
     ),
     "some steps": (
         {"layers": [Subset(axis=0, start=0, stop=5), UpSampling1D(size=2), *REST]},
-        "subset_1 sees more of a sequence",
+        "subset_1 sees more than one step",
     ),
     "a summary at each step": (
         {"layers": [LastTimeStep(), RepeatVector(count=T), *REST]},
-        "repeatvector_1 brings lasttimestep_1, which sums up a sequence, to the steps of one",
+        "repeatvector_1 feeds lasttimestep_1, which summarizes a whole sequence, back to its steps",
     ),
     "statistics of all steps, counted from behind": (
         {"layers": [LayerNorm(axes=-2), *REST]},
-        "layernorm_1 sees more of a sequence",
+        "layernorm_1 sees more than one step",
     ),
     "statistics of all steps": (
         {"layers": [LayerNorm(axes=(0, 1)), *REST]},
-        "layernorm_1 sees more of a sequence",
+        "layernorm_1 sees more than one step",
     ),
     "labels of a whole sequence": (
         {"layers": [LSTM(units=2), RnnOutput(units=5, loss=Ctc(label_length=4))]},
@@ -233,7 +233,7 @@ REFUSALS = {
     ),
     "margins": (
         {"layers": [ZeroPadding1D(amount=(1, 0)), Cropping1D(amount=(0, 1)), *REST]},
-        "zeropadding1d_1 sees more of a sequence",
+        "zeropadding1d_1 sees more than one step",
     ),
     "longer": (
         {"layers": [UpSampling1D(size=2), *REST]},
@@ -252,13 +252,13 @@ REFUSALS = {
 
 X, Y = (Vertex(name=n, layer=Dense(units=2), inputs="x") for n in ("a", "b"))
 JOINED = {
-    "steps joined": (Merge(axis=0), ("a", "b"), "m sees more of a sequence"),
-    "steps joined, counted from behind": (Merge(axis=-2), ("a", "b"), "m sees more of a sequence"),
-    "sums over steps": (MatMul(transpose_a=True), ("a", "b"), "m sees more of a sequence"),
-    "the last step at each": (DuplicateToTime(), ("last", "b"), "m brings last, which sums up a"),
-    "the last state at each": (DuplicateToTime(), ("state", "b"), "m brings state, which sums up"),
-    "what follows from it": (DuplicateToTime(), ("after", "b"), "m brings after, which sums up a"),
-    "the last step, added": (Broadcasting(axis=1), ("b", "last"), "m brings last, which sums up a"),
+    "steps joined": (Merge(axis=0), ("a", "b"), "m sees more than one step"),
+    "steps joined, counted from behind": (Merge(axis=-2), ("a", "b"), "m sees more than one step"),
+    "sums over steps": (MatMul(transpose_a=True), ("a", "b"), "m sees more than one step"),
+    "the last step at each": (DuplicateToTime(), ("last", "b"), "m feeds last, which"),
+    "the last state at each": (DuplicateToTime(), ("state", "b"), "m feeds state, which"),
+    "what follows from it": (DuplicateToTime(), ("after", "b"), "m feeds after, which"),
+    "the last step, added": (Broadcasting(axis=1), ("b", "last"), "m feeds last, which"),
 }
 
 

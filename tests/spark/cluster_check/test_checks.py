@@ -94,4 +94,4 @@ def test_a_diagnosis_is_a_table_with_problems_below():
     assert driver.split()[:3] == ["driver", "node-1", "3.11.7"]
     assert executor.index("node-1") == driver.index("node-1") == head.index("host")
     assert text.endswith("1. a disk is full; empty it")
-    assert str(Diagnosis(SOUND, [SOUND], [])).endswith("nothing is to mend")
+    assert str(Diagnosis(SOUND, [SOUND], [])).endswith("no problems were found")

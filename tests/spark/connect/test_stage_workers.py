@@ -23,5 +23,5 @@ def fail(word):
 
 @pytest.mark.parametrize("gather", [lambda word: time.sleep(2), fail], ids=["waits", "fails"])
 def test_a_task_that_does_not_come_is_waited_for_so_long(gather):
-    with pytest.raises(WorkerError, match="not all 2 tasks of the stage have come within 0.2 s"):
+    with pytest.raises(WorkerError, match="not all 2 tasks of the stage have started within 0.2 s"):
         tell_all(context(gather), "word", limit=0.2)

@@ -171,7 +171,7 @@ def test_auto_stays_where_no_gpu_is_and_says_which_were_dealt(context, monkeypat
         "auto", lambda partition, items: [partition, *items], 2, iter("x")
     )
     assert list(work) == [2, "x"] and not multiprocessing.active_children()
-    assert "GPUs ('3',) and takes none: there is no driver" in caplog.text
+    assert "GPUs ('3',) but uses none: there is no driver" in caplog.text
 
 
 def test_a_process_for_other_gpus_makes_way(context):

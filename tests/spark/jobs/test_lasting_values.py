@@ -64,5 +64,5 @@ def test_the_last_ones_are_known_again(made):
 
 
 def test_what_cannot_travel_is_named(sc):
-    with pytest.raises(ConfigError, match=r"what tasks are given .* must travel to the executors"):
+    with pytest.raises(ConfigError, match=r"objects for tasks .* must travel to the executors"):
         LastingValues().share(sc, sc)

@@ -84,4 +84,6 @@ def test_after_its_session_was_stopped_each_call_says_so():
     *others, of_column, same = said
     assert len(others) == 7 and same == "True"
     assert all(line.startswith(start) for line in others), said
-    assert of_column.startswith("ConfigError predict_column.frame must be of a Spark session that")
+    assert of_column.startswith(
+        "ConfigError predict_column.frame must belong to a running Spark session"
+    )

@@ -14,7 +14,7 @@ from sparkdl.spark import SparkNetwork, predict_column
 from sparkdl.spark.jobs.sent_function import SentFunction
 from tests.spark.networks import data, plain
 
-LACK = r"ConfigError: what tasks are given .* No module named 'only_here'; send it .*sc\.addPyFile"
+LACK = r"ConfigError: objects for tasks .* No module named 'only_here'; send it .*sc\.addPyFile"
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def test_a_broadcast_that_fails_leaves_no_file(sc, monkeypatch):
 
     monkeypatch.setattr(Broadcast, "dump", fill)
     before = set(os.listdir(sc._temp_dir))  # some of which other tests have done with
-    with pytest.raises(DataError, match="must take what tasks are given"):
+    with pytest.raises(DataError, match="must have room for objects for tasks"):
         broadcast(sc, 1)
     assert set(os.listdir(sc._temp_dir)) <= before
 
@@ -155,7 +155,7 @@ def test_a_local_value_keeps_what_it_has():
 
 
 def test_what_cannot_travel_is_named(sc):
-    with pytest.raises(ConfigError, match=r"what tasks are given .* must travel to the executors"):
+    with pytest.raises(ConfigError, match=r"objects for tasks .* must travel to the executors"):
         SharedValue(sc, sc)
 
 
@@ -183,7 +183,9 @@ def test_a_module_that_the_driver_alone_has_is_named_with_the_cure(monkeypatch):
     rest, arrays = pickle_value(module.change)
     assert open_shared(rest, arrays).value is module.change
     del module.change
-    with pytest.raises(ConfigError, match="found on the executors, got AttributeError: Can't get"):
+    with pytest.raises(
+        ConfigError, match="importable on the executors, got AttributeError: Can't get"
+    ):
         open_shared(rest, arrays)
     monkeypatch.delitem(sys.modules, "only_here")
     with pytest.raises(ConfigError, match=r"No module named 'only_here'; send it .*sc\.addPyFile"):

@@ -77,7 +77,7 @@ WAITS = {
         TWO,
         [(1, 1)] * 3 + [(2, 2)],
         1,
-        ["1 executors of 2 and 1 slots of at least 1 have come in 2 s; waiting for more: "],
+        ["1 executors of 2 and 1 slots of at least 1 started in 2 s; waiting for more: "],
         2,
     ),
     "one never": (
@@ -85,8 +85,8 @@ WAITS = {
         [(1, 1)],
         1,
         [
-            "1 executors of 2 and 1 slots of at least 1 have come in 2 s; waiting for more: ",
-            "1 executors of 2 and 1 slots of at least 1 have come in 4 s; going on with these: ",
+            "1 executors of 2 and 1 slots of at least 1 started in 2 s; waiting for more: ",
+            "1 executors of 2 and 1 slots of at least 1 started in 4 s; continuing with these: ",
         ],
         1,
     ),
@@ -95,8 +95,8 @@ WAITS = {
         [(0, 0)],
         3,
         [
-            "0 executors and 0 slots of at least 3 have come in 2 s; waiting for more: ",
-            "0 executors and 0 slots of at least 3 have come in 4 s; going on with these: ",
+            "0 executors and 0 slots of at least 3 started in 2 s; waiting for more: ",
+            "0 executors and 0 slots of at least 3 started in 4 s; continuing with these: ",
         ],
         1,
     ),

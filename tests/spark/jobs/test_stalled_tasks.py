@@ -39,7 +39,7 @@ def test_a_stopped_process_costs_time_and_nothing_else(sc, tmp_path, caplog, mon
     fault.start()
     net, _ = fit(sc, trap)
     assert until(lambda: gone(fault.victim))
-    assert "it runs again" in caplog.text and "on 127.0.0.1 (executor" in caplog.text
+    assert "it is killed and runs again" in caplog.text and "on 127.0.0.1 (executor" in caplog.text
     quiet = Network(rich())
     quiet.fit(arrays(RECORDS), epochs=EPOCHS, master=master)
     assert_equal(net.network.state, quiet.state)
@@ -62,16 +62,16 @@ def stop(which, folder, number):
 
 def test_one_that_stalls_each_time_ends_the_job(sc, tmp_path, caplog):
     with pytest.raises(
-        WorkerError, match=r"^task 1 on \S+ \(executor \d\): .*2 before it were ended"
+        WorkerError, match=r"^task 1 on \S+ \(executor \d\): .*2 before it were killed"
     ):
         run(sc, partial(stop, {1}, tmp_path), SHORT)
-    assert caplog.text.count("it runs again") == 2
+    assert caplog.text.count("it is killed and runs again") == 2
     assert list(tmp_path.iterdir())
     assert run(sc, partial(stop, set(), tmp_path), LIMIT) == [0, 1]
 
 
 def test_where_none_has_ended_an_earlier_round_says_how_long_it_takes(sc, tmp_path):
-    with pytest.raises(WorkerError, match="before it were ended"):
+    with pytest.raises(WorkerError, match="before it were killed"):
         run(sc, partial(stop, {0, 1}, tmp_path), SHORT, usual=0.01)
 
 
@@ -79,7 +79,7 @@ def test_where_none_has_ended_an_earlier_round_says_how_long_it_takes(sc, tmp_pa
 def test_those_that_may_just_be_long_are_left_alone(sc, usual, caplog):
     assert run(sc, rest, SHORT, usual, tasks=1) == [0]
     assert "no task of 'a round on 2 blocks' has ended for" in caplog.text
-    assert "it runs again" not in caplog.text
+    assert "it is killed and runs again" not in caplog.text
 
 
 def rest(number):

@@ -50,7 +50,7 @@ def test_more_cores_than_an_executor_has_are_refused(sc):
 
 def test_rounds_wait_for_room_so_long(sc, monkeypatch):
     monkeypatch.setattr(waiting, "time_limit", lambda sc: 1.0)
-    with pytest.raises(UnsupportedError, match="no task of 'a round on .* has run for"):
+    with pytest.raises(UnsupportedError, match="no task of 'a round on .* has started within"):
         trained(sc, MASTERS["rounds of the driver"], profile(2).build)
 
 

@@ -62,7 +62,7 @@ def test_a_job_without_slots_says_so_and_ends(sc, impatient, caplog):
     with all_slots_held(sc):
         impatient("1s")
         with pytest.raises(
-            UnsupportedError, match=r"'records to blocks' has run for \d+ s"
+            UnsupportedError, match=r"'records to blocks' has started within \d+ s"
         ) as error:
             count(sc)
         for said in (str(error.value), caplog.text):
@@ -113,7 +113,7 @@ def test_a_time_that_is_none_is_refused(sc, impatient):
 
 @pytest.mark.parametrize(
     ("slot_count", "taken", "says"),
-    [(0, 0, "no executor has come"), (2, 2, "hold all slots"), (4, 1, "spark.driver.memory")],
+    [(0, 0, "no executor has started"), (2, 2, "hold all slots"), (4, 1, "spark.driver.memory")],
 )
 def test_the_cure_fits_what_there_is(slot_count, taken, says, monkeypatch):
     monkeypatch.setattr(waiting, "concurrent_tasks", lambda sc: slot_count)

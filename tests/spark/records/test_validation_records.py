@@ -86,7 +86,9 @@ def test_no_record_is_an_error_before_training(way, sc):
 
 def test_a_split_that_draws_nothing_says_so(sc):
     one = rows()[0]
-    with pytest.raises(DataError, match="validation_split draws none .* equal records stay togeth"):
+    with pytest.raises(
+        DataError, match="validation_split selects none .* equal records stay togeth"
+    ):
         SparkNetwork(sc, plain()).fit(sc.parallelize([one] * 20, 2), 1, validation_split=1e-9)
     assert nothing_is_left(sc)
 

@@ -88,7 +88,7 @@ def test_each_micro_batch_is_trained_on_in_turn(spark, folder, uninterrupted, tm
     assert [report.examples for report in history.epochs] == [20] * PARTS
     assert (
         history.end_reason
-        == "the stream ended after micro-batch 3: all that was there has been trained on"
+        == "the stream ended after micro-batch 3: all available data has been trained on"
     )
     assert str(history).endswith(history.end_reason)
     assert_equal(SparkNetwork.load(spark, latest(tmp_path)).network.state, uninterrupted)
@@ -137,7 +137,7 @@ def test_a_model_that_is_not_the_streams_is_refused(spark, folder, tmp_path):
     newest = latest(tmp_path)
     files.remove(f"{newest}/vectors.safetensors")
     with pytest.raises(
-        CheckpointError, match="has 1 micro-batches, and Spark goes on behind 2: .*skip"
+        CheckpointError, match="has 1 micro-batches, but Spark continues after 2: .*skip"
     ):
         fitted(spark, stream(spark, folder), tmp_path)
     files.remove(newest)

@@ -191,4 +191,4 @@ def test_a_worker_that_is_lost_when_all_is_done_is_not_missed(workers, caplog):
     history = network.fit(DATA, 1, master, workers, listeners=[steering, end])
     assert ended == [history] and not history.restarts and history.end_reason is None
     assert_equal(network.state, fit(workers, name, 1)[0].state)
-    assert "all is trained; in the end a worker was lost: worker 1" in caplog.text
+    assert "training is complete; a worker was lost at the end: worker 1" in caplog.text

@@ -132,7 +132,7 @@ def test_time_ends_a_fit(crews):
     seconds = iter(range(100))
     limit = TerminateOnTime(3, clock=lambda: next(seconds))
     _, history = fit(crews(2), "averaging by the driver", 9, listeners=[limit])
-    assert len(history.rounds) == 3 and history.end_reason == "3 s were over"
+    assert len(history.rounds) == 3 and history.end_reason == "3 s have passed"
 
 
 def test_validation_by_updates_is_watched(crews):
@@ -165,7 +165,7 @@ def test_rates_are_changed_only_where_workers_wait(crews):
     def change(plan):
         plan.steering.rate_factor = 0.5
 
-    with pytest.raises(ConfigError, match="rate_factor can be changed where the fit waits"):
+    with pytest.raises(ConfigError, match="rate_factor can be changed only where the fit waits"):
         fit(crews(2), "all-reduce", listeners=[LambdaListener(on_fit_start=change)])
     network, _ = fit(
         crews(2), "all-reduce", listeners=[LambdaListener(on_fit_start=change, steers=True)]

@@ -368,7 +368,7 @@ def test_epochs_that_cannot_be_are_refused(epochs, crews):
 def test_where_updates_are_must_be_known(crews):
     """With tbptt it depends on the records; the cure is named."""
     conf = recurrent(tbptt=(4, 4))
-    with pytest.raises(ConfigError, match="with tbptt .* give it epochs"):
+    with pytest.raises(ConfigError, match="with tbptt .* give epochs"):
         fit(crews(2), None, Network(conf), sequences(np.random.default_rng(1), n=8), updates=3)
 
 

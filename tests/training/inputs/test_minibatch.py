@@ -37,10 +37,10 @@ def spoil(value):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_are_named(value, dtype):
     x = np.ones((4, 3), dtype)
-    match = "column 'features' must be finite behind the transform, it is not in record 9; change"
+    match = "column 'features' must be finite after the transform, but is not in record 9; change"
     with pytest.raises(DataError, match=match):
         prepare_minibatch(batch(x), spoil(value), CONF)
-    with pytest.raises(DataError, match="must be finite behind the transform"):  # relu hides NaN
+    with pytest.raises(DataError, match="must be finite after the transform"):  # relu hides NaN
         Network(CONF).evaluate(Arrays(x, np.zeros(4, np.int32), transform=spoil(value)))
 
 

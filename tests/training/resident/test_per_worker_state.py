@@ -110,7 +110,7 @@ def test_the_workers_of_another_master_begin_without_and_say_so(crews, caplog):
     plain = Network(CONF, replace(network.state, worker_states=(), owner=""))
     other = master_of("averaging", "TopK")
     fit(other, crews(2), 1, network)
-    assert "are of no use to this one" in caplog.text
+    assert "which are of another master" in caplog.text
     assert_equal(network.state, fit(other, crews(2), 1, plain).state)
 
 
@@ -155,8 +155,8 @@ def short(own):
 DAMAGED = {
     "shorter": (short, "OneBit needs state .*53.*got .*52"),
     "renamed": (lambda own: tuple({"x": v} for o in own for v in o.values()), "OneBit needs state"),
-    "none of one": (lambda own: (own[0], {}), "holds the states of 1 workers, needs 2"),
-    "too few": (lambda own: own[:1], "holds the states of 1 workers, needs 2"),
+    "none of one": (lambda own: (own[0], {}), "holds the states of 1 workers, this fit needs 2"),
+    "too few": (lambda own: own[:1], "holds the states of 1 workers, this fit needs 2"),
 }
 
 

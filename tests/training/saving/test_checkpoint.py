@@ -133,7 +133,7 @@ def with_damaged(folder, rounds, *damaged):
 def test_a_damaged_one_is_passed_over_with_a_warning(tmp_path, caplog):
     with_damaged(tmp_path, 3, 3)
     assert latest(tmp_path) == str(tmp_path / "round-00000002")
-    assert "is passed over: " in caplog.text
+    assert "skipped a damaged checkpoint: " in caplog.text
     assert "round-00000003/vectors.safetensors: damaged, bytes is 0" in caplog.text
     assert load_checkpoint(tmp_path)[1].rounds == 2
 

@@ -48,7 +48,7 @@ class SchemaWalk:
     def measure(self, schema, depth):
         """Returns (least bytes of a value, number of types)."""
         if depth > DEEPEST:
-            raise Violation(0, f"must have at most {DEEPEST} types within each other")
+            raise Violation(0, f"must nest types at most {DEEPEST} deep")
         if isinstance(schema, list):
             return 1, self._count(self._inner(schema, depth))
         if isinstance(schema, str):
@@ -65,14 +65,14 @@ class SchemaWalk:
             return PRIMITIVES[name], 1
         measured = self.named.get(name)
         if measured is None:
-            raise Violation(0, f"must have a schema without types inside themselves, got {name}")
+            raise Violation(0, f"must have a schema without recursive types, got {name}")
         return measured
 
     def _unnamed(self, kind, schema, depth):
         if kind == "array":
             width, types = self.measure(schema["items"], depth + 1)
             if not width:
-                raise Violation(0, "must have arrays of items that take a byte at least")
+                raise Violation(0, "must have arrays whose items take at least one byte")
             return 1, types + 1
         if kind == "map":
             return 1, self._count([self.measure(schema["values"], depth + 1)])

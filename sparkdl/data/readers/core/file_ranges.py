@@ -41,7 +41,7 @@ def length_of(path, file):
         file.seek(0)
         return length
     except ValueError as error:  # from web servers without range requests
-        text = f"must be read from any byte on, got: {error}; copy it to another file system"
+        text = f"must be seekable, got: {error}; copy it to another file system"
         raise DataError(f"{path}: {text}") from None
 
 

@@ -63,7 +63,7 @@ def snappy_size(content):
 def check_room(size: int, nbytes: int) -> None:
     """Raises ValueError if `nbytes` claim to expand to more than allowed."""
     if size > room(nbytes):
-        raise ValueError(f"{nbytes} bytes must hold at most {room(nbytes)}, got {size}")
+        raise ValueError(f"{nbytes} bytes must decompress to at most {room(nbytes)}, got {size}")
 
 
 def _members(new: Any, content: bytes, several: bool = True) -> bytes:
@@ -75,9 +75,11 @@ def _members(new: Any, content: bytes, several: bool = True) -> bytes:
         pieces.append(piece)
         left -= len(piece)
         if left < 0:
-            raise ValueError(f"{len(content)} bytes must hold at most {room(len(content))}")
+            raise ValueError(
+                f"{len(content)} bytes must decompress to at most {room(len(content))}"
+            )
         if not one.eof:
-            raise EOFError("it ends too early")
+            raise EOFError("it is truncated")
         content = one.unused_data
         if not (several and content):
             return pieces[0] if len(pieces) == 1 else b"".join(pieces)

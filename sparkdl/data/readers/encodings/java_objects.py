@@ -77,7 +77,7 @@ class _Stream:
         place = len(self._handles)
         self._handles.append(None)
         if self._number("B") != PLAIN:
-            raise ValueError(f"a Java object of {name}, which has a form of its own")
+            raise ValueError(f"a Java object of {name}, which serializes itself")
         kinds = [self._field(depth) for _ in range(self._number("H"))]
         if self._number("B") != END:
             raise ValueError(f"a Java class {name} with annotations")

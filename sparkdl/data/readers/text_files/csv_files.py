@@ -225,8 +225,8 @@ def require_same_names(found, wanted, where, first):
     here, there = Counter(found), Counter(wanted)
     for name in [*wanted, *found]:
         if (here[name], there[name]) != (1, 1):
-            finding = f"but column {name!r} is there {here[name]} times, not {there[name]}"
+            finding = f"but column {name!r} occurs {here[name]} times, not {there[name]}"
             if here[name] == there[name]:
-                finding = f"but column {name!r} is there {here[name]} times, in another order"
+                finding = f"but column {name!r} occurs {here[name]} times, in another order"
             text = f"must have the columns of features of {first}, {finding}"
             raise DataError(f"{where}: {text}; Csv.features may choose columns")

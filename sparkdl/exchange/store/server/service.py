@@ -191,7 +191,9 @@ class WorkerConnection:
 def hello(shard, rank, meta, arrays):
     given, ours = meta.get("options"), shard.options.to_dict()
     if given != ours:
-        raise DataError(f"options must be the same everywhere: here {ours}, rank {rank} {given}")
+        raise DataError(
+            f"options must be the same on all ranks: here they are {ours}, on rank {rank} {given}"
+        )
     return {}, []
 
 

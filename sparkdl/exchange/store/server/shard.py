@@ -57,7 +57,7 @@ class Shard:
             )
         with self._key_added:
             if key in self._parts:
-                raise ConfigError(f"key {key!r} must be new, it has a value")
+                raise ConfigError(f"key {key!r} must be new, but it has a value already")
             self._parts[key] = part = KeyPart(key, value, self.roster.size)
             self.roster.watch(part.changed)
             self._key_added.notify_all()
@@ -196,7 +196,7 @@ def fitting(part, gradient):
     """Returns the gradient if it matches the part's value; else raises ConfigError."""
     if (gradient.dtype, gradient.shape) != (part.value.dtype, part.value.shape):
         raise ConfigError(
-            f"what is pushed to {part.key!r} must have {part.value.shape} of {part.value.dtype}, "
-            f"got {gradient.shape} of {gradient.dtype}"
+            f"a push to {part.key!r} must have {part.value.shape} of {part.value.dtype}, got "
+            f"{gradient.shape} of {gradient.dtype}"
         )
     return gradient

@@ -81,7 +81,7 @@ def select_columns(data, expressions):
         if match is None:
             raise UnsupportedError(
                 f"layer {data.name!r} must select columns, as in 'image as data', got {text!r}; "
-                "write what is computed into the DataFrame"
+                "compute other columns in the DataFrame first"
             )
         column, name = match.groups()
         columns[name or column] = column

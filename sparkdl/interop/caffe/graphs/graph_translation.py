@@ -91,11 +91,11 @@ class Translation:
         rank, batch = len(shape) + 1, self.batch_axis(blob)
         positive = axis + rank if axis < 0 else axis
         if not 0 <= positive < rank:
-            raise ConfigError(f"{what} must be an axis of {shape} behind the batch, got {axis}")
+            raise ConfigError(f"{what} must be an axis of {shape} after the batch, got {axis}")
         if positive == batch or (behind and positive < batch):
             raise UnsupportedError(
-                f"{what} must be an axis of {shape} behind the batch, got {axis}, which joins "
-                "examples: they are computed each by itself"
+                f"{what} must be an axis of {shape} after the batch, got {axis}, which mixes "
+                "examples, but each is computed by itself"
             )
         return positive - (positive > batch)
 
@@ -116,9 +116,11 @@ class Translation:
         if blob in self._labels:
             raise ConfigError(f"labels can be read by losses and Accuracy only, got {blob!r}")
         if blob not in self._blobs and any(score.blob == blob for score in self.scores):
-            raise ConfigError(f"{blob!r} must not be read by a layer: it is a number of the batch")
+            raise ConfigError(
+                f"{blob!r} must not be read by a layer: it is one number for the whole batch"
+            )
         if blob not in self._blobs:
-            raise ConfigError(f"no layer before it gives the blob {blob!r}")
+            raise ConfigError(f"no earlier layer outputs the blob {blob!r}")
         return self._blobs[blob]
 
     def give(self, blob, shape):
@@ -195,8 +197,8 @@ class Translation:
         """
         if self.stacked.get(blob, 1) != 1:
             raise UnsupportedError(
-                f"{blob!r} must be one batch, got {self.stacked[blob]}, which a Concat along the "
-                "batch has put behind each other; a Slice along it parts them again"
+                f"{blob!r} must be one batch, got {self.stacked[blob]} that a Concat along the "
+                "batch axis has joined; a Slice along it separates them"
             )
         return blob
 
@@ -227,7 +229,7 @@ class Translation:
         """Returns how many batches are concatenated in each of these blobs, which must agree."""
         counts = {self.stacked.get(blob, 1) for blob in blobs}
         if len(counts) != 1:
-            raise UnsupportedError(f"{list(blobs)} must have as many examples as each other")
+            raise UnsupportedError(f"{list(blobs)} must have equal numbers of examples")
         return counts.pop()
 
     def add_by_channel(self, layer, new_layer, bottom=None, top=None, name=None):

@@ -64,7 +64,7 @@ def check_once(names):
     for name in names:
         if names.count(name) > 1:
             raise UnsupportedError(
-                f"param.name must be another one for each parameter of a layer, got {name!r} "
+                f"param.name must be different for each parameter of a layer, got {name!r} "
                 f"{names.count(name)} times"
             )
 
@@ -84,6 +84,6 @@ def check_orders(name, orders, first):
         raise UnsupportedError(
             f"param.name {name!r} must be shared with a layer that reads its blob in the same "
             f"order, got {first.vertex}, as of an InnerProduct with `transpose` and one without; "
-            "give each a name of its own: they start alike from one .caffemodel, and are trained "
-            "apart"
+            "give each its own name: they start equal from a .caffemodel, but are trained "
+            "separately"
         )

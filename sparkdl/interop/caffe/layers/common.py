@@ -147,8 +147,8 @@ def axis_of_data(net, wide, narrow, axis):
     if first + own != batch:
         least = " or 1" if batch else ""
         raise UnsupportedError(
-            f"axis must be 0{least} for a second bottom of data, whose batch is that of the first, "
-            f"got {axis}; further axes are for what comes from a Parameter"
+            f"axis must be 0{least} where the second bottom is data with the batch of the first, "
+            f"got {axis}; other axes need a Parameter as second bottom"
         )
     return first
 
@@ -156,7 +156,9 @@ def axis_of_data(net, wide, narrow, axis):
 def shift_top(layer, net, options):
     """Adds the offset of a Scale whose factors are a Parameter."""
     if layer.bottom[1] not in net.parameters:
-        raise UnsupportedError("bias_term must not follow factors of data; a Bias layer can")
+        raise UnsupportedError(
+            "bias_term must be false where the factors are data; add a Bias layer"
+        )
     rates = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
     first = {"scale": False, "shift_initializer": filler(options.bias_filler)}
     axis = net.axis(layer.top[0], options.axis)
@@ -222,7 +224,7 @@ def parameter(layer, net):
     """Adds learned numbers, the same for all examples."""
     shape = tuple(layer.parameter_param.shape.dim)
     if not net.inputs:
-        raise UnsupportedError("a Parameter must stand behind the layers of data")
+        raise UnsupportedError("a Parameter layer must come after the data layers")
     spec = spec_of(layer, 0)
     new_layer = Learned(shape=shape, **factor_rates(net, spec, spec))
     net.add(layer, new_layer, [next(iter(net.inputs))])

@@ -160,7 +160,7 @@ def add_compared_loss(layer, net, loss, z, reduction="sum", labels=None, gain=No
     options = {"loss": loss, "loss_weight": weight * share, "reduction": reduction}
     if gain is not None:
         if chosen is not None:
-            raise UnsupportedError("InfogainLoss with three bottoms must not stand behind a Filter")
+            raise UnsupportedError("InfogainLoss with three bottoms must not follow a Filter")
         net.add_output(layer, GainComparison(**options), [z, labels, gain])
     elif column is not None and chosen is None:
         net.add_output(layer, LossLayer(**options, labels=column), [z])

@@ -55,8 +55,8 @@ def recurrent_options(layer, net):
     """Returns the options of the recurrent layer."""
     if not net.batch_axis(layer.bottom[0]):
         raise UnsupportedError(
-            f"{layer.bottom[0]!r} must be sequences (steps, batch, ...), which reach the layer "
-            "from the data with their axes as they are, or by a Reshape that puts one step in front"
+            f"{layer.bottom[0]!r} must be sequences (steps, batch, ...): from the data with "
+            "unchanged axes, or from a Reshape that puts one step in front"
         )
     options = layer.recurrent_param
     if options.expose_hidden:
@@ -64,7 +64,7 @@ def recurrent_options(layer, net):
     weight, bias, *inner = own_specs(layer)
     if any(multipliers(net, spec) != multipliers(net, weight) for spec in inner):
         raise UnsupportedError(
-            "all weights of a recurrent layer must have one lr_mult and decay_mult"
+            "all weights of a recurrent layer must have the same lr_mult and decay_mult"
         )
     return {
         "units": options.num_output,

@@ -55,9 +55,9 @@ def unstack(layer, net, points):
     even = [points[0] * i for i in range(1, count)] if points else []
     if net.stacked.get(bottom, 1) != count or points != even:
         raise UnsupportedError(
-            f"a Slice along the batch must part what a Concat along it has put together, as many "
-            f"batches of one size, got {count} tops of {net.stacked.get(bottom, 1)}; how many "
-            "examples a minibatch has is not said by the net"
+            "a Slice along the batch must undo a Concat along it, with one top for each batch "
+            f"and equal sizes, got {count} tops of {net.stacked.get(bottom, 1)}; the net does not "
+            "say how many examples a minibatch has"
         )
     for index, top in enumerate(layer.top):
         new_layer = Unstack(index=index, count=count)

@@ -70,7 +70,7 @@ def sizes(options, name, axes, default=None):
     stem = name.removesuffix("_size")
     if any(f"{stem}_{side}" in set_fields(options) for side in "hw"):
         if axes != 2 or len(getattr(options, name, ())):
-            raise ConfigError(f"{stem}_h and {stem}_w are for images, and instead of {name}")
+            raise ConfigError(f"{stem}_h and {stem}_w are for images only, and replace {name}")
         return tuple(getattr(options, f"{stem}_{side}") for side in "hw")
     given = list(getattr(options, name)) or [default]
     if given == [None] or len(given) not in (1, axes):
@@ -112,7 +112,7 @@ def check_starts(window, space):
             raise UnsupportedError(
                 f"windows must begin inside images of {tuple(space)}, got one of size {size} and "
                 f"stride {stride} at {start}, where Caffe finds no number without pad; "
-                "round_mode: FLOOR leaves it out"
+                "round_mode: FLOOR drops it"
             )
 
 

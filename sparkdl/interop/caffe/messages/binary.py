@@ -33,7 +33,7 @@ def parse_bytes(content, kind, path):
         message = kind.FromString(content)
     except DecodeError as error:
         raise DataError(
-            f"{what}, got {len(content)} bytes that are cut or no such ({error})"
+            f"{what}, got {len(content)} bytes that are truncated or of another type ({error})"
         ) from None
     if not message.ListFields():
         raise DataError(f"{what}, got {len(content)} bytes without any of its fields")

@@ -34,8 +34,9 @@ def load_keras(backend: str | None = None) -> Any:
     check_gradients(found)
     if backend not in (None, found):
         raise ConfigError(
-            f"KerasModel.backend must be that of Keras in each process, got {backend!r} where it "
-            f"was loaded on {found}; set KERAS_BACKEND={backend} before Keras is loaded"
+            f"KerasModel.backend must be the backend of Keras in each process, got {backend!r} "
+            f"where Keras was loaded with {found}; set KERAS_BACKEND={backend} before Keras is "
+            "loaded"
         )
     return keras
 

@@ -38,8 +38,8 @@ class ModelOptimizer:
         shapes = {f"{MODULE}/{n}": v.shape for n, v in self._first.items()}
         if shapes != {n: view.shape for n, view in views.items()}:
             raise ConfigError(
-                "KerasModel.keras_optimizer must build an optimizer that always has the state "
-                "which it had when the model was made, got another one"
+                "KerasModel.keras_optimizer must build an optimizer with the same state as when "
+                "the model was made, got other names or shapes"
             )
 
     def step(self, values: list, slopes: list, factor: float, t: int, first: bool) -> list:

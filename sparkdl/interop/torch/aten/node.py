@@ -1,4 +1,4 @@
-"""A call of an aten operation, with what is known of its arguments."""
+"""A call of an aten operation, and its arguments."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from sparkdl.nn import layers as nn
 
 @dataclass(frozen=True)
 class Place:
-    """What a vertex of the network gives.
+    """The output of a vertex of the network.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Place:
     shape : tuple of int
         Of one example.
     batched : bool
-        Whether torch's tensor has the axis of the batch; what is made of parameters alone has not.
+        Whether torch's tensor has a batch axis; results of parameters alone have none.
     """
 
     name: str
@@ -37,11 +37,11 @@ class AtenNode:
     Parameters
     ----------
     arguments : {name of the schema: value}
-        A Place where it is computed, a tensor where it is constant, else a plain value.
+        A Place if computed, a tensor if constant, else a plain value.
     shape : tuple of int, or None
         Of one example of the result.
     module : str
-        Path of the module that calls it; its layers have this name.
+        Path of the calling module; layers are named by it.
     network : NetworkParts
     size : int
         Of the batch that the graph was exported with.
@@ -55,53 +55,53 @@ class AtenNode:
         return self.arguments.get(name)
 
     def place(self, name="input"):
-        """Returns the Place of an argument that must be computed."""
+        """Returns the Place of an argument, which must be computed."""
         value = self[name]
         self.need(isinstance(value, Place), f"{name} that is constant")
         return value
 
     def tensor(self, name):
-        """Returns an argument that must be constant; None where it is left out.
+        """Returns an argument that must be constant; None if it is omitted.
 
-        It is the tensor of the module itself: what is shared is found by its storage.
+        It is the module's own tensor, since shared parameters are recognized by their storage.
         """
         value = self[name]
         if isinstance(value, Place) and not value.batched:
             raise UnsupportedError(
-                f"{name} that is computed from parameters is not supported; where they need not "
-                "train, requires_grad_(False) before"
+                f"{name} that is computed from parameters is not supported; if they need not be "
+                "trained, call requires_grad_(False) first"
             )
         self.need(value is None or hasattr(value, "detach"), f"{name} that is computed")
         return value
 
     def axis(self, value):
-        """Returns an axis of one example, for one of the tensor `input`."""
+        """Returns the axis in an example for an axis of the tensor `input`."""
         rank = len(self.place().shape) + 1
         axis = value + rank if value < 0 else value
         self.need(axis > 0, f"axis {value}, that of the batch,")
         return axis - 1
 
     def add(self, layer, *places, **arrays):
-        """Adds a layer that reads these Places, with torch's tensors; returns its own.
+        """Adds a layer that reads these Places and has these torch tensors; returns its Place.
 
-        What torch does not train of them is frozen.
+        Tensors that torch does not train are frozen.
         """
         return self.network.add(layer, places, self.module, arrays)
 
     def need(self, holds, what):
-        """Refuses the call because of `what` unless `holds`."""
+        """Raises UnsupportedError with `what` as its reason unless `holds`."""
         if not holds:
             raise UnsupportedError(f"{what} is not supported")
 
 
 class NetworkParts:
-    """The layers of a network and their weights so far; `parameters` are (name, tensor) each."""
+    """The layers of a network and their weights so far; `parameters` are pairs (name, tensor)."""
 
     def __init__(self, build, parameters):
         self.build, self.weights, self.trained = build, {}, TrainedArrays(parameters)
 
     def add(self, layer, places, module, arrays):
-        """Adds a layer with {name of torch: tensor, array or None}; returns its Place."""
+        """Adds a layer with {torch's name: tensor, array or None}; returns its Place."""
         arrays = {name: array for name, array in arrays.items() if array is not None}
         shapes = tuple(place.shape for place in places)
         shape = shapes if layer.multi_input else shapes[0]

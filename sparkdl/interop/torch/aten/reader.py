@@ -1,4 +1,4 @@
-"""Networks from live modules of PyTorch."""
+"""Networks read from live PyTorch modules."""
 
 import operator
 import re
@@ -26,9 +26,9 @@ from sparkdl.nn.layers import LossLayer
 from sparkdl.nn.networks.new_output import without_applied
 from sparkdl.training.network import Network
 
-FARTHEST = 1e-3  # from the module's own output, as a share of the largest number
+FARTHEST = 1e-3  # tolerance of outputs, relative to their largest absolute value
 UNSEEN = (AttributeError, KeyError, IndexError, RuntimeError, TypeError, ValueError)
-CHECKS = re.compile(r"_assert.*|_guards_fn")  # calls that compute nothing
+CHECKS = re.compile(r"_assert.*|_guards_fn")  # calls without a result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class ModuleNet:
     ----------
     network : Network
     outputs : tuple of str
-        The layers that give what the module returns, in its order.
+        The layers of the module's outputs, in its order.
     """
 
     network: Network
@@ -104,7 +104,7 @@ def read_module(module, example_inputs, *, loss=None, **options):
 
 
 class ModuleTranslation:
-    """The values of an exported graph so far: Places, constant tensors, plain values."""
+    """The values of an exported graph so far: Places, constant tensors and plain values."""
 
     def __init__(self, exported, module, inputs, torch):
         self.graph, self.torch, self.size = exported.graph, torch, len(inputs[0])
@@ -131,7 +131,7 @@ class ModuleTranslation:
                 self.outputs = node.args[0]
 
     def is_needed(self, node):
-        """Returns whether a call's result is read, or changes what it reads."""
+        """Returns whether a call's result is used, or the call modifies its inputs."""
         name = self.operation(node)
         if node in self.attentions and node not in self.attentions[node].results:
             return False
@@ -179,7 +179,7 @@ class ModuleTranslation:
         return made
 
     def add_layers(self, node, name, args, kwargs):
-        """Returns what the rule of an operation makes of Places."""
+        """Returns the result of an operation's rule on Places."""
         places = [one for one in map(self.values.get, node.all_input_nodes) if is_place(one)]
         batched = not places or any(place.batched for place in places)
         if not batched and name not in ELEMENTWISE:
@@ -193,7 +193,7 @@ class ModuleTranslation:
         return made if batched else replace(made, batched=False)
 
     def repeated(self, node, value):
-        """Returns what is repeated as those read it who broadcast: a constant has all its axes."""
+        """Returns a repeated value for broadcasting readers; a constant is expanded."""
         if isinstance(value, Place):
             return value
         if is_trained(value):
@@ -201,9 +201,9 @@ class ModuleTranslation:
         return value.expand(node.meta["val"].shape)
 
     def is_learned(self, node, name, sources):
-        """Returns whether a call computes with parameters, which are trained, and not the result.
+        """Returns whether a call computes with trained parameters, so that they become layers.
 
-        So is one that gives a parameter to each example.
+        That includes a call that repeats a parameter for each example.
         """
         [*trained] = filter(is_trained, sources)
         if name in ELEMENTWISE:
@@ -212,7 +212,7 @@ class ModuleTranslation:
         return bool(trained) and is_for_each(name, tuple(trained[0].shape), made, self.size)
 
     def compute_with_parameters(self, node, name):
-        """Returns what a call makes of parameters, which become layers."""
+        """Returns the result of a call on parameters, which become layers."""
         sources = [one for one in node.all_input_nodes if is_trained(self.values[one])]
         tensors = {source: self.values[source] for source in sources}
         module = self.module_of(node)
@@ -220,10 +220,10 @@ class ModuleTranslation:
         try:
             return self.add_layers(node, name, self.known(node.args), self.known(node.kwargs))
         finally:
-            self.values |= tensors  # others may read them as arrays of their own
+            self.values |= tensors  # other calls may read them as tensors
 
     def fold(self, node, args, kwargs):
-        """Returns the value of a call that reads constants alone."""
+        """Returns the result of a call that reads only constants."""
         made, name = node.target(*args, **kwargs), self.operation(node)
         known = [self.values[one] for one in node.all_input_nodes]
         is_padding = args[2:3] == (int(known[1].min()),) if name == "embedding" else True
@@ -233,13 +233,13 @@ class ModuleTranslation:
         return made
 
     def only_broadcasts(self, node, names):
-        """Returns whether what a call gives is read by these operations alone."""
+        """Returns whether only these operations read a call's result."""
         users = [user for user in node.users if user.op == "call_function"]
         known = all(self.operation(user).rstrip("_") in names for user in users)
         return known and len(users) == len(node.users)
 
     def known(self, value):
-        """Returns arguments with values in place of nodes."""
+        """Returns arguments with nodes replaced by their values."""
         return self.torch.fx.node.map_arg(value, lambda node: self.values[node])
 
     @staticmethod
@@ -259,7 +259,7 @@ class ModuleTranslation:
         return AtenNode(named, shape, self.module_of(node), self.parts, self.size)
 
     def check_shape(self, node, made):
-        """Refuses a result of another shape than torch's: an axis was taken for another."""
+        """Raises UnsupportedError if a result's shape differs from torch's."""
         values, made = node.meta["val"], made if isinstance(made, tuple) else (made,)
         values = values if isinstance(values, list | tuple) else (values,)
         for value, place in zip(values, made, strict=False):
@@ -271,7 +271,7 @@ class ModuleTranslation:
                 )
 
     def net(self, loss, options):
-        """Returns the ModuleNet, if no call was refused."""
+        """Returns the ModuleNet; UnsupportedError if any call was refused."""
         places = [self.values.get(one) for one in self.outputs]
         if not self.refused and not all(isinstance(one, Place) for one in places):
             self.refused.append("an output that is constant")
@@ -289,7 +289,7 @@ class ModuleTranslation:
         return ModuleNet(network=network, outputs=names)
 
     def add_loss(self, layer, names):
-        """Adds an output layer behind the only name; returns what gives the module's output now."""
+        """Adds an output layer after the only output; returns the outputs' layers."""
         if len(names) != 1:
             raise ConfigError(f"read_module.loss must be None for {len(names)} outputs")
         build, before = self.parts.build, [*self.parts.build.vertices]
@@ -304,7 +304,7 @@ def is_place(value):
 
 
 def check_outputs(net, inputs, expected, loss):
-    """Refuses a network whose outputs are not the module's."""
+    """Raises UnsupportedError if the network's outputs differ from the module's."""
     theirs = expected if isinstance(expected, list | tuple) else (expected,)
     ours = net.run(*(one.numpy().astype(np.float32) for one in inputs))
     for name, given, tensor in zip(net.outputs, ours, theirs, strict=True):
@@ -312,5 +312,5 @@ def check_outputs(net, inputs, expected, loss):
         apart = np.abs(given - wanted).max() / max(np.abs(wanted).max(), 1e-6)
         if not apart <= FARTHEST:
             raise UnsupportedError(
-                f"the module's output {name} cannot be computed: ours is {apart:.1e} away from it"
+                f"the module's output {name} cannot be reproduced: sparkdl's differs by {apart:.1e}"
             )

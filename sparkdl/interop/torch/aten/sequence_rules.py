@@ -12,7 +12,7 @@ PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 def in_time_order(node, layer, **arrays):
-    """Adds a layer of channels; torch has those of sequences in front, we behind."""
+    """Adds a layer over channels; torch has the channels of sequences first, sparkdl last."""
     x = node.place()
     if len(x.shape) != 2:
         return node.add(layer, x, **arrays)
@@ -32,7 +32,7 @@ def embedding(node):
 
 
 def without_slope(node, y, ids, padding):
-    """Puts a constant in place of rows of padding, which are not trained."""
+    """Replaces the rows of padding by a constant, which is not trained."""
     node.need(len(ids.shape) == 1, f"padding_idx with indices of {ids.shape}")
     apart = node.add(nn.Activation("abs_val"), node.add(line(shift=-float(padding)), ids))
     shown = node.add(nn.Activation({"type": "heaviside", "threshold": 0.5}), apart)
@@ -46,7 +46,7 @@ def without_slope(node, y, ids, padding):
 
 
 def recurrent(kind):
-    """Returns the rule of recurrent layers, one behind the other, that begin with zeros."""
+    """Returns the rule of stacked recurrent layers with initial states of zeros."""
 
     def translate(node):
         hx = node["hx"] if isinstance(node["hx"], list | tuple) else [node["hx"]]
@@ -71,20 +71,20 @@ def recurrent(kind):
             y = node.add(layer, y, **named)
             if node["dropout"] and number + 1 < node["num_layers"]:
                 y = node.add(nn.Dropout(rate=node["dropout"]), y)
-        return (y,)  # the last states are not there
+        return (y,)  # the last states are not available
 
     return translate
 
 
 def warn_of_biases(node, tensors):
-    """Warns that a bias is the sum of two that torch trains.
+    """Warns that a bias is the sum of two that torch trains separately.
 
-    Each of those has the gradient of the sum, so that their sum moves twice as far. Of a GRU that
-    holds for the gates. A rate factor of 2 would be lost where the layer is frozen or slowed.
+    Both have the gradient of the sum, so in torch the sum moves twice as far; in a GRU this holds
+    for the gates. A rate factor of 2 would be lost if the layer is frozen or slowed down.
     """
     if is_trained(tensors["bias_ih"]):
         log.warning(
-            "%s: biases are one where torch has two, whose sum moves twice as far in an update",
+            "%s: one bias replaces the two of torch, whose sum moves twice as far in an update",
             node.module,
         )
 

@@ -1,4 +1,4 @@
-"""What torch trains of the arrays of layers, and which layers have the very same ones."""
+"""Arrays that torch trains, and the layers that share them."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from sparkdl.errors import UnsupportedError
 
 log = logging.getLogger(__name__)
 STATISTICS = ("running_mean", "running_var")
-# Operations on a parameter alone after which its numbers train as they would inside it.
+# Operations that only move a parameter's numbers, which then train as the parameter.
 MOVES = {
     *("alias", "chunk", "clone", "contiguous", "detach", "embedding", "expand", "flatten"),
     *("permute", "reshape", "select", "slice", "split", "split_with_sizes", "squeeze", "t"),
@@ -18,14 +18,14 @@ MOVES = {
 
 @dataclass(frozen=True)
 class Memory:
-    """Where the numbers of a tensor lie.
+    """The memory of a tensor.
 
     Parameters
     ----------
     storage, start, stop : int
-        A part of the numbers of a storage.
+        A range of elements in a storage.
     layout : tuple
-        Tensors of one part and one layout are the same tensor.
+        Tensors with equal ranges and layouts are the same tensor.
     """
 
     storage: int
@@ -34,13 +34,13 @@ class Memory:
     layout: Any
 
     def meets(self, other):
-        """Returns whether both have numbers in common, or may have."""
+        """Returns whether the ranges of both overlap."""
         same = self.storage == other.storage
         return same and self.start < other.stop and other.start < self.stop
 
 
 class TrainedArrays:
-    """The tensors that training changes, and the layer that has them.
+    """The tensors that training changes, and the layers that have them.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class TrainedArrays:
         self.layers, self.copies, self.apart = [], {}, {}
 
     def memory(self, tensor):
-        """Returns the Memory of a tensor; of a copy that of the whole parameter."""
+        """Returns the Memory of a tensor, and for a copy that of the whole parameter."""
         storage, start = storage_of(tensor), tensor.storage_offset()
         layout = storage, start, tuple(tensor.shape), tensor.stride()
         if storage in self.copies:
@@ -63,9 +63,9 @@ class TrainedArrays:
         return Memory(storage, start, stop, layout)
 
     def take(self, name, layer, tensors):
-        """Notes the tensors of a layer; returns the layer that has these already, or None.
+        """Records a layer's tensors; returns the layer that already has the same ones, or None.
 
-        A parameter that another layer has in another way is a copy.
+        A parameter that another layer uses in a different way is a copy.
         """
         changing = {n: one for n, one in tensors.items() if n in STATISTICS or is_trained(one)}
         mine, kind = {n: self.memory(one) for n, one in changing.items()}, type(layer)
@@ -77,25 +77,25 @@ class TrainedArrays:
         return None
 
     def note_copies(self, name, memories):
-        """Notes which {tensor: Memory} of a new layer others have in another way."""
+        """Records which tensors of a new layer overlap those of other layers."""
         known = [one for _, _, theirs in self.layers for one in theirs.values()]
         for tensor, memory in memories.items():
             if any(map(memory.meets, known)):
                 if tensor in STATISTICS:
-                    raise UnsupportedError(f"{tensor} that two layers follow is not supported")
+                    raise UnsupportedError(f"{tensor} that two layers update is not supported")
                 self.apart[self.names.get(memory.storage, f"{name}.{tensor}")] = True
 
     def warn(self):
-        """Names the parameters of which several layers have copies."""
+        """Warns of parameters that several layers have copies of."""
         if self.apart:
             log.warning(
-                "%s: parameters that layers have in different ways are copies here: they are "
-                "trained apart",
+                "%s: parameters that layers use in different layouts become copies, which are "
+                "trained separately",
                 ", ".join(self.apart),
             )
 
     def note_folded(self, name, sources, made):
-        """Notes what an operation makes of constants, if parameters among them are only moved."""
+        """Records the result of an operation on constants; parameters in it must only be moved."""
         trained = [one for one in sources if is_trained(one)]
         made = made if isinstance(made, list | tuple) else [made]
         results = [one for one in made if is_trained(one)]
@@ -103,8 +103,8 @@ class TrainedArrays:
             return
         if name not in MOVES or len(trained) > 1 or repeats(trained[0], sources, results):
             raise UnsupportedError(
-                f"{name} of a parameter, which would be trained as its result, is not supported; "
-                "where it need not train, requires_grad_(False) before"
+                f"{name} of a parameter, whose result would be trained in its place, is not "
+                "supported; if it need not be trained, call requires_grad_(False) first"
             )
         source = self.memory(trained[0])
         for one in results:
@@ -121,16 +121,16 @@ def is_trained(value):
 
 
 def repeats(trained, sources, results):
-    """Returns whether numbers of a parameter stand in the results of a move more than once."""
+    """Returns whether numbers of a parameter occur more than once in the results of a move."""
     indices = [one for one in sources if one is not trained]
     rows = [one.unique().numel() * trained.shape[-1] for one in indices]
     return sum(one.numel() for one in results) > min([trained.numel(), *rows])
 
 
 def one_row(table, indices, rows):
-    """Returns the (..., 1, units) of rows (..., units) that are one row of a table, else all.
+    """Returns rows (..., units) that are all one row of a table as (..., 1, units), else all rows.
 
-    It broadcasts, and stands for a parameter that is trained.
+    The result broadcasts, and represents a trained parameter.
     """
     if not is_trained(table) or indices.numel() < 2 or indices.unique().numel() > 1:
         return rows
@@ -138,12 +138,12 @@ def one_row(table, indices, rows):
 
 
 def is_frozen(tensors):
-    """Returns whether torch trains none of the {name: tensor or array} of a layer.
+    """Returns whether torch trains none of a layer's arrays, {name: tensor or array}.
 
     Raises
     ------
     UnsupportedError
-        It trains some of them.
+        If it trains only some of them.
     """
     flags = {is_trained(one) for name, one in tensors.items() if name not in STATISTICS}
     if len(flags) > 1:

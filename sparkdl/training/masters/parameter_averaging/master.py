@@ -65,13 +65,13 @@ class ParameterAveraging(ResidentMaster):
     def validate(self) -> None:
         super().validate()
         plain = self.codec is None or self.aggregation == "peers"
-        require(self, "codec", plain, "None", "aggregation='peers' can have one")
+        require(self, "codec", plain, "None", "aggregation='peers' supports one")
         if self.aggregation == "driver":
-            self._check_unsecured("aggregation='peers' can have it")
+            self._check_unsecured("aggregation='peers' supports it")
 
     def _check_unsecured(self, cure):
         """Raises ConfigError if tls or integrity is set, which rounds of the driver lack."""
-        cure = f"{cure}; what the driver averages is Spark's to send: spark.network.crypto.enabled"
+        cure = f"{cure}; Spark sends what the driver averages: set spark.network.crypto.enabled"
         require(self, "tls", self.tls is None, "None where the driver averages", cure)
         require(self, "integrity", not self.integrity, "False where the driver averages", cure)
 

@@ -62,9 +62,9 @@ REFUSED = [
     (PUSH | {"weight": "1"}, (ONES,), "weight must be a float >= 0"),
     (PUSH | {"weight": -1.0}, (ONES,), "weight must be a float >= 0"),
     (PUSH | {"weight": float("nan")}, (ONES,), "weight must be a float >= 0"),
-    (PUSH, (ONES[:3],), "what is pushed to 'w' must have"),
-    (PUSH, (ONES.astype(np.int64),), "what is pushed to 'w' must have"),
-    (PUSH, (ONES.reshape(2, 2),), "what is pushed to 'w' must have"),
+    (PUSH, (ONES[:3],), "a push to 'w' must have"),
+    (PUSH, (ONES.astype(np.int64),), "a push to 'w' must have"),
+    (PUSH, (ONES.reshape(2, 2),), "a push to 'w' must have"),
     ({"verb": "init", "keys": ["w"]}, (ONES,), "key 'w' must be new"),
     ({"verb": "init", "keys": ["v"]}, (np.ones(2, bool),), "must be a vector of floats or"),
     ({"verb": "await_keys", "keys": ["w"], "dtypes": ["<f4"]}, (), "lengths must be a list"),
@@ -96,9 +96,9 @@ def test_a_rank_comes_once():
 def test_bytes_that_are_no_message_lose_the_worker():
     with serving() as (server, connect), connect(0, bare=True) as sock, connect(1) as other:
         sock.sendall(b"no frame at all, but long enough for one")
-        with pytest.raises(PeerError, match="rank 0 on .*: sent what cannot be"):
+        with pytest.raises(PeerError, match="rank 0 on .*: sent an invalid message"):
             server.wait()
-        with pytest.raises(PeerError, match="rank 0 on .*: sent what cannot be"):
+        with pytest.raises(PeerError, match="rank 0 on .*: sent an invalid message"):
             check_reply(ask(other, PUSH, ONES)[0], "the server")
 
 

@@ -212,7 +212,7 @@ def test_shapes_that_layers_of_data_say(text):
 
 REFUSED = {
     ("'InnerProduct'", "'InnerPrdct'"): (ConfigError, "'InnerPrdct'; did you mean 'InnerProduct'"),
-    ("bottom: 'data'", "bottom: 'dta'"): (ConfigError, "no layer before it gives the blob 'dta'"),
+    ("bottom: 'data'", "bottom: 'dta'"): (ConfigError, "no earlier layer outputs the blob 'dta'"),
     ("num_output: 3", ""): (ConfigError, "Dense.units must be an integer >= 1, got 0"),
     ("num_output: 3", "num_output: 3 axis: 2"): (ConfigError, "axis must be an axis of"),
     ("num_output: 3", "num_output: 3 weight_filler { type: 'xavir' }"): (

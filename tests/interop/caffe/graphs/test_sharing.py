@@ -89,7 +89,7 @@ MOMENTS = "param { name: 'm' lr_mult: 0 } param { name: 'v' lr_mult: 0 }"
 REFUSED = {
     "one name twice": (
         two(SCALE, "param { name: 'g' } param { name: 'g' }", kinds=("Scale", "ReLU")),
-        "must be another one for each parameter of a layer, got 'g' 2 times",
+        "must be different for each parameter of a layer, got 'g' 2 times",
     ),
     "other places": (
         two(

@@ -36,13 +36,13 @@ def test_batches_behind_each_other_and_apart_again(points, rng):
 
 
 JOINED = {
-    APART % "slice_point: 10 slice_point: 30": "must part what a Concat along it has put together",
-    APART.replace("bottom: 'y'", "bottom: 'a'") % "": "got 2 tops of 1; how many examples",
+    APART % "slice_point: 10 slice_point: 30": "must undo a Concat along it",
+    APART.replace("bottom: 'y'", "bottom: 'a'") % "": "got 2 tops of 1; the net does not say",
     "layer { name: 'l' type: 'EuclideanLoss' bottom: 'y' bottom: 'both' top: 'l' }": (
-        "'y' must be one batch, got 2, which a Concat along the batch"
+        "'y' must be one batch, got 2, that a Concat along the batch"
     ),
     "layer { name: 'l' type: 'Reduction' bottom: 'y' top: 'l' loss_weight: 1 }": "must be one",
-    "layer { name: 'l' type: 'Eltwise' bottom: 'y' bottom: 'a' top: 'l' }": "as many examples as",
+    "layer { name: 'l' type: 'Eltwise' bottom: 'y' bottom: 'a' top: 'l' }": "equal numbers of",
 }
 
 
@@ -72,7 +72,7 @@ def test_a_step_in_front_of_the_batch(shape, rng):
     )
     y = values_of(load(text % "axis: 2", x=(4,)), "y", x=x)
     np.testing.assert_allclose(y[:, 0], np.exp(x) / np.exp(x).sum(1, keepdims=True))
-    with pytest.raises(UnsupportedError, match="axis must be an axis of .*got 1, which joins"):
+    with pytest.raises(UnsupportedError, match="axis must be an axis of .*got 1, which mixes"):
         load(text % "axis: 1", x=(4,))
 
 
@@ -122,7 +122,7 @@ def test_what_reaches_an_lstm_without_steps():
 
 def test_the_batch_of_sequences_is_their_second_axis():
     text = WORDS + "layer { name: 'flat' type: 'InnerProduct' bottom: 'lstm' top: 'flat' "
-    with pytest.raises(UnsupportedError, match="axis must be an axis of .*got 1, which joins"):
+    with pytest.raises(UnsupportedError, match="axis must be an axis of .*got 1, which mixes"):
         load(text + "inner_product_param { num_output: 2 } }")
 
 

@@ -58,7 +58,7 @@ def test_learned_factors_of_a_parameter_and_an_offset_behind(rng):
 def test_factors_of_data_have_the_batch_too():
     text = DATA.replace("top: 'x'", "top: 'x' top: 'w'")
     text += "layer { name: 'y' type: 'Scale' bottom: 'x' bottom: 'w' top: 'y' }"
-    with pytest.raises(UnsupportedError, match="axis must be 0 for a second bottom of data"):
+    with pytest.raises(UnsupportedError, match="axis must be 0 where the second bottom is data"):
         load(text, x=(3,), w=(3,))
 
 
@@ -167,7 +167,7 @@ def test_an_embed_adds_an_axis_behind_those_of_its_bottom(dims, axis, rng):
 
 RECURRENT = {
     ("", "expose_hidden: true"): "expose_hidden must be false",
-    ("param { } param { } param { lr_mult: 2 }", ""): "must have one lr_mult and decay_mult",
+    ("param { } param { } param { lr_mult: 2 }", ""): "must have the same lr_mult and decay_mult",
 }
 
 
@@ -200,10 +200,10 @@ REFUSED = {
     "'Convolution' convolution_param { num_output: 2 }": "kernel_size must be one number or 2",
     "'Eltwise' eltwise_param { operation: MAX coeff: 1 }": "coeff must be given with SUM",
     "'InnerProduct' inner_product_param { num_output: 2 axis: 0 }": "axis must be an axis of .*joi",
-    "'Softmax' softmax_param { axis: 0 }": "axis must be an axis of .*got 0, which joins",
-    "'Flatten' flatten_param { axis: 0 end_axis: 1 }": "axis must be an axis of .*which joins",
-    "'Tile' tile_param { axis: 0 tiles: 2 }": "axis must be an axis of .*which joins",
-    "'Slice' slice_param { axis: 0 }": "axis must be an axis of .*which joins",
+    "'Softmax' softmax_param { axis: 0 }": "axis must be an axis of .*got 0, which mixes",
+    "'Flatten' flatten_param { axis: 0 end_axis: 1 }": "axis must be an axis of .*which mixes",
+    "'Tile' tile_param { axis: 0 tiles: 2 }": "axis must be an axis of .*which mixes",
+    "'Slice' slice_param { axis: 0 }": "axis must be an axis of .*which mixes",
     "'Reshape' reshape_param { shape { dim: 2 } axis: 0 num_axes: 0 }": "leave the batch as it is",
     "'Reshape' reshape_param { shape { dim: 1 dim: 1 } axis: 0 num_axes: 0 }": "leave the batch as",
     "'Reshape' reshape_param { shape { dim: 2 dim: 5 dim: 48 } }": "must leave the batch as it is",

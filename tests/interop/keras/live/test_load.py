@@ -77,7 +77,9 @@ def test_a_backend_that_is_missing_changes_no_environment(monkeypatch):
 
 
 def test_another_than_that_of_the_process_is_refused():
-    said = f"KerasModel.backend must be that of Keras in each process, got '{ELSEWHERE}' where it"
+    said = (
+        f"KerasModel.backend must be the backend of Keras in each process, got '{ELSEWHERE}' where"
+    )
     with pytest.raises(ConfigError, match=said):
         KerasModel(make=cnn, input_shape=(SIDE, SIDE, 1), backend=ELSEWHERE)
     with pytest.raises(ConfigError, match="KerasModel.backend must be"):

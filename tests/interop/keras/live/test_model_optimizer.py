@@ -186,7 +186,7 @@ REFUSED = {
     ),
     "integers": ({"keras_optimizer": lambda: keras.optimizers.Adafactor(0.1)}, "float32, got bias"),
     "two": ({"optimizer": Adam(learning_rate=0.1)}, "optimizer must be left out with keras_optim"),
-    "a penalty": ({"l2": 0.1}, "l2 must be 0 with keras_optimizer, got 0.1; tell the optimizer"),
+    "a penalty": ({"l2": 0.1}, "l2 must be 0 with keras_optimizer, got 0.1; set it in the"),
     "clipping": ({"clipping": ClipNorm(limit=1.0)}, "clipping must be None with keras_optimizer"),
 }
 

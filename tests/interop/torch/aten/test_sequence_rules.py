@@ -74,5 +74,5 @@ def test_a_warning_says_that_biases_move_half_as_far(kind, trained, caplog):
     module = sequences(kind)()
     module.rnn.requires_grad_(trained)
     [place, *_] = read(module).conf.stack
-    assert ("rnn: biases are one where torch has two" in caplog.text) == trained
+    assert ("rnn: one bias replaces the two of torch" in caplog.text) == trained
     assert (type(place.layer).__name__ == "Frozen") == (not trained)

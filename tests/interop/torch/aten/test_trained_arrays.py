@@ -85,7 +85,7 @@ REFUSED = {  # name: (module, input, words)
     "of two": (
         lambda: of_weight((3, 4), lambda m, x: LINEAR(x, torch.cat([m.weight, m.weight]))),
         ROWS,
-        "cat of a parameter, which would be trained as its result",
+        "cat of a parameter, whose result would be trained in its place",
     ),
     "expanded": (
         lambda: of_weight((1, 4), lambda m, x: x + m.weight.expand(3, 4)),
@@ -104,7 +104,7 @@ REFUSED = {  # name: (module, input, words)
         ROWS,
         "of a parameter that is computed with is not supported",
     ),
-    "statistics": (own_factors, ROWS, "running_mean that two layers follow"),
+    "statistics": (own_factors, ROWS, "running_mean that two layers update"),
     "padding looked up": (
         lambda: functional(
             {"part": nn.Embedding(2, 4, padding_idx=0)},
@@ -149,7 +149,7 @@ def test_of_what_layers_have_in_different_ways_they_have_copies(name, caplog):
     assert len([place for place in net.network.conf.stack if place.param_shapes]) == 2
     [line] = warned(caplog)
     assert line.startswith(f"{parameter}: ")
-    assert line.endswith("are copies here: they are trained apart")
+    assert line.endswith("become copies, which are trained separately")
 
 
 def test_copies_train_as_a_module_that_has_two_parameters():

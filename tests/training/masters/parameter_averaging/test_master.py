@@ -302,7 +302,7 @@ BAD = {
     ),
     "checksums by the driver": (
         {"aggregation": "driver", "integrity": True},
-        "integrity must be False where the driver averages, got True; aggregation='peers' can",
+        "integrity must be False where the driver averages, got True; aggregation='peers' supports",
     ),
     "no level": (
         {"storage_level": None},

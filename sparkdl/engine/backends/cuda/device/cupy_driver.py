@@ -80,7 +80,7 @@ class CupyDriver:
             memory = self.cuda.PinnedMemory(max(size, 1), self.runtime.hostAllocPortable)
         except self.runtime.CUDARuntimeError as error:
             raise DeviceError(
-                f"the host gives no {size:,} bytes of pinned memory: {error}"
+                f"the host cannot allocate {size:,} bytes of pinned memory: {error}"
             ) from None
         return np.frombuffer(self.cuda.PinnedMemoryPointer(memory, 0), np.uint8, size)
 
@@ -134,7 +134,9 @@ class CupyDriver:
         try:
             module.load(nvrtc.machine_code(text, self.properties.capability))
         except self.api.CUDADriverError as error:
-            raise UnsupportedError(f"{self.properties.name} takes no such code: {error}") from None
+            raise UnsupportedError(
+                f"{self.properties.name} cannot load this code: {error}"
+            ) from None
         return module
 
     def function(self, module, name):
@@ -192,7 +194,7 @@ def count_devices():
     try:
         return runtime.getDeviceCount()
     except runtime.CUDARuntimeError as error:
-        why = REASONS.get(error.status, "there is no GPU to be had")
+        why = REASONS.get(error.status, "no GPU is available")
         visible = gpu_selection.describe_visible(os.environ.get(gpu_selection.VISIBLE))
         raise UnsupportedError(f"{why}: {error}; {visible}") from None
 

@@ -34,8 +34,8 @@ def choose_gpu(ids):
         return gpus[GRANT.turn % len(gpus)]
     if len(gpus) > 1:
         log.warning(
-            "the task owns the GPUs %s and computes on the first: workers that train together take "
-            "one each; spark.task.resource.gpu.amount=1 gives each GPU a task",
+            "the task owns the GPUs %s but computes on the first only: workers use one each only "
+            "when they train together; spark.task.resource.gpu.amount=1 gives each GPU a task",
             ", ".join(GRANT.addresses),
         )
     return gpus[0]

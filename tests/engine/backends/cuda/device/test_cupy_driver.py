@@ -105,7 +105,7 @@ REFUSALS = {
     "code": (
         lambda d: d.compile("nonsense"),
         UnsupportedError,
-        "takes no such code: CUDA_ERROR_IN",
+        "cannot load this code: CUDA_ERROR_IN",
     ),
     "number": (lambda d: CupyDriver(3), UnsupportedError, "there is no GPU 3: this process sees 1"),
 }
@@ -122,7 +122,7 @@ def test_without_a_driver_it_says_so(driver, monkeypatch):
         raise fake_cupy.CUDARuntimeError("cudaErrorInsufficientDriver: CUDA driver version")
 
     monkeypatch.setattr(fake_cupy.runtime, "getDeviceCount", none)
-    with pytest.raises(UnsupportedError, match="no GPU to be had: cudaErrorInsufficientDriver"):
+    with pytest.raises(UnsupportedError, match="no GPU is available: cudaErrorInsufficientDriver"):
         CupyDriver()
 
 

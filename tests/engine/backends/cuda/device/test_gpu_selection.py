@@ -107,7 +107,7 @@ class Runtime:
 NO_GPUS = {
     "no driver": (35, "no NVIDIA driver, or one too old for CuPy's CUDA: status 35"),
     "no device": (100, "a driver, but no device: status 100; CUDA_VISIBLE_DEVICES is '9'"),
-    "anything else": (3, "no GPU to be had: status 3"),
+    "anything else": (3, "no GPU is available: status 3"),
 }
 
 
