@@ -93,7 +93,7 @@ class CompressedSum:
         """Returns the codec's state on this rank, {name: vector}.
 
         "residual" (n,) is the part of each number not yet sent, of this rank's vectors as well as
-        of sums that it has encoded. All ranks' residuals together are what the sums lack.
+        of sums that it has encoded. The residuals of all ranks add up to the error of the sums.
         """
         return join_states(self._coders)
 

@@ -10,7 +10,7 @@ def replicas(sc, cluster_size, devices, tell):
     """Returns the number of replicas: `devices` on each of `cluster_size` executors, or on all.
 
     Waits some seconds for the executors requested from Spark. If there is room for fewer replicas,
-    fewer train, and `tell` says so, whereas CaffeOnSpark would stop.
+    fewer train, and `tell` reports it; CaffeOnSpark would stop.
     """
     wanted = None if cluster_size is None else cluster_size * devices
     if wanted is not None:
@@ -34,7 +34,7 @@ def master_of(options, workers, batch_size):
     Parameters
     ----------
     batch_size : int
-        Examples per minibatch and replica, as the solver's net says; so in CaffeOnSpark.
+        Examples per minibatch and replica, from the solver's net, as in CaffeOnSpark.
     """
     common = {"workers": workers, "batch_size_per_worker": batch_size}
     if options.persistent:

@@ -58,7 +58,7 @@ def options_of(given):
     Raises
     ------
     ConfigError
-        For flags that are wrong, missing or incompatible; says what to do instead.
+        If flags are wrong, missing or incompatible; the message names the cure.
     """
     check_known(given)
     check_values(given)

@@ -8,7 +8,7 @@ NO_MASK = -1.0  # fills the mask row of a record whose labels have no mask
 
 
 class Violation(Exception):
-    """An unusable record: its row in the column, and what is wrong with it."""
+    """An unusable record: its row in the column, and its defect."""
 
     def __init__(self, row, text):
         super().__init__(text)

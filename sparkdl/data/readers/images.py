@@ -71,7 +71,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
     def classes(self) -> list[str]:
         """Returns the names of the sub-folders; a label is a position in this list.
 
-        Those that begin with "_" are classes where they hold images.
+        Sub-folders that begin with "_" are classes only if they hold images.
         """
         names = [name for name in files.list(self.path) if not files.is_dotted(name)]
         folders = [name for name in names if files.is_directory(f"{self.path}/{name}")]

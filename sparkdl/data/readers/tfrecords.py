@@ -63,7 +63,7 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
 
     @property
     def labels(self) -> str | None:
-        """The feature of labels, None where there are none."""
+        """The feature of labels; None without labels."""
         return self.label
 
     def splits(self) -> list[Split]:

@@ -90,7 +90,7 @@ class Transform(Member, package="sparkdl.data.transforms"):
         raise NotImplementedError
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Returns the shape that a record of `shape` gets; ShapeError where it does not fit."""
+        """Returns the shape of a transformed record of `shape`; ShapeError if it does not fit."""
         return shape
 
     def in_shape(self, shape: Any) -> Any:

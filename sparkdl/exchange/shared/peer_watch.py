@@ -108,7 +108,7 @@ class PeerWait:
     def check(self, missing, come):
         """Raises PeerError if one of the missing members will not arrive.
 
-        `come` says whether all have arrived after all: a member may leave or die right after.
+        `come` returns whether all have arrived: a member may leave or die right afterwards.
         """
         if self.watch.has_left:
             raise WorkerError(f"this process has left the group while it awaited {self.what}")

@@ -130,7 +130,7 @@ def constraint(value, axes=(0,), single=()):
     ----------
     value : str, dict or None
     axes : tuple of int or None
-        Axes of Keras's array that span the weights into one unit; None: there are none.
+        Axes of Keras's array that span the weights into one unit. None: no norm is possible.
     single : tuple of int
         Axes of length 1, along which a norm has no effect.
     """

@@ -30,7 +30,7 @@ def log_model(
     network : Network
     name : str
     run_id : str, optional
-        None: the active run, or one that begins.
+        None: the active run, or a new one.
     registered_model_name : str, optional
         Registers a version under this name.
 

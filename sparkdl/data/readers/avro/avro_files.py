@@ -48,7 +48,7 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
 
     @property
     def labels(self) -> str | None:
-        """The field of labels, None where there are none."""
+        """The field of labels; None without labels."""
         return self.label
 
     def splits(self) -> list[Split]:

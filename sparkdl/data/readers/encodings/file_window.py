@@ -26,7 +26,7 @@ class FileWindow:
         return self._bytes[self._at : self._at + count]
 
     def _pieces(self, missing):
-        """Yields at least `missing` further bytes, if there are.
+        """Yields at least `missing` further bytes, or all up to the end of the file.
 
         Reads in bounded steps, as a damaged file may state any length.
         """

@@ -84,7 +84,7 @@ def reading(path, first=None, stop=None, ends=False):
 
 
 def _describe(error):
-    """Describes what is wrong with a file, and the cure."""
+    """Returns the defect of a file, and its cure."""
     text = str(error).rstrip(".")
     if text.endswith(OPEN):
         return "must not be open elsewhere in this process; close the lmdb.Environment"

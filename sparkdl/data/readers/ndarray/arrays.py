@@ -101,7 +101,7 @@ class Arrays(Reader, SplitByRecords):
     def identity(self) -> Any:
         """Returns options and a digest of the arrays' content; see Source.identity.
 
-        An array may be changed where it stands, so being the same one would not say enough.
+        An array may be modified in place, so its identity is not enough.
         """
         objects = any(column.dtype.hasobject for column in self.columns.values())
         if objects or not is_own_class(self):

@@ -59,7 +59,7 @@ class Idx(StoredSource, Reader, SplitByRecords):
 
     @property
     def labels(self) -> str | None:
-        """The labels' file, None where there are none."""
+        """The labels' file; None without labels."""
         return self.label_path
 
     @property

@@ -78,7 +78,7 @@ class HDF5(StoredSource, Reader, SplitByRecords):
 
     @property
     def labels(self) -> str | None:
-        """The dataset of labels, None where there are none."""
+        """The dataset of labels; None without labels."""
         return self.label
 
     def splits(self) -> list[Split]:

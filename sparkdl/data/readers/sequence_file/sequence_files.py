@@ -55,7 +55,7 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
 
     @property
     def labels(self) -> bool | None:
-        """True, or None where there are none."""
+        """True, or None without labels."""
         return self.label or None
 
     def splits(self) -> list[Split]:

@@ -51,7 +51,7 @@ class Numbers(FrameColumn):
 
     @property
     def nbytes(self) -> int | None:
-        """The bytes of one record in a batch; None where it is not known."""
+        """The bytes of one record in a batch; None if unknown."""
         return 0
 
     def array(self, table: Any) -> np.ndarray:

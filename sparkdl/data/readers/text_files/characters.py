@@ -38,7 +38,7 @@ class Characters(Config):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Makes the alphabet of a text. Raises ConfigError where it has none."""
+        """Returns the alphabet of a text; ConfigError if the text is empty."""
         return cls("".join(set(text)))
 
     @classmethod

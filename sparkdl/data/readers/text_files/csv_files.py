@@ -90,7 +90,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
 
     @property
     def labels(self) -> str | int | None:
-        """The column of labels, None where there are none."""
+        """The column of labels; None without labels."""
         return self.label
 
     def splits(self) -> list[Split]:

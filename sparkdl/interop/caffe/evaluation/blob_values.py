@@ -94,7 +94,7 @@ def blobs_of(net, names, flag="-features", stacked=None):
     flag : str
         The flag or command that asks for them, for errors.
     stacked : {blob: vertices}, optional
-        CaffeNet.stacked, if no rows are wanted: theirs do not belong to single examples.
+        CaffeNet.stacked, if no rows are wanted: its blobs have no row for each example.
 
     Raises
     ------

@@ -21,7 +21,7 @@ def write_keras(network, path, outputs=None, *, compiled=True):
     ----------
     network : Network
     path : path
-        A .keras file, local or a URI; one that is there is replaced.
+        A .keras file, local or a URI; an existing one is replaced.
     outputs : str or sequence of str, optional
         Names of layers, or a single name. None: the network's outputs, or the layers that nothing
         reads if it has none.

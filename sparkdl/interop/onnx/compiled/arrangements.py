@@ -40,7 +40,7 @@ def is_image_of(sequence, shape):
 
 
 def as_numpy(rule):
-    """Returns the rule for what is only a reshape in numpy, which gives the new shape."""
+    """Returns the rule of an operation that only reshapes; numpy computes the new shape."""
 
     def compute(x, *inputs, **options):
         if any(isinstance(each, Tensor) for each in inputs):

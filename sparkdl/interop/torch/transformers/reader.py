@@ -73,9 +73,9 @@ class TransformerNet:
     network : Network
     matched : {"layer/array": name in the file}
     missing : tuple of str
-        "layer/array" of those that were newly initialized, of new heads.
+        "layer/array" of newly initialized arrays, those of new heads.
     unused : tuple of str
-        Names in the file that were not used: of heads that the network does not have.
+        Names in the file that were not used, those of heads that the network lacks.
     """
 
     network: Network

@@ -23,9 +23,9 @@ class TorchNet:
     network : Network
     pairs : {layer: module of the state_dict}
     matched : {"layer/array": shape}
-        Arrays of ours that have numbers of the file.
+        Arrays of the network that were loaded.
     missing : tuple of str
-        "layer/array" of those that keep their initial values.
+        "layer/array" of arrays that keep their initial values.
     unused : tuple of str
         Names in the file that were not used.
     """
