@@ -5,7 +5,7 @@ from sparkdl.spark.session import session
 
 
 def doctor(arguments):
-    """Prints the diagnosis; the exit code is 1 where something is to mend."""
+    """Prints the diagnosis; exits with 1 if it found problems."""
     with session(arguments.master, name="sparkdl doctor") as spark:
         diagnosis = examine(spark)
     print(diagnosis)

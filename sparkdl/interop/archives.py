@@ -103,7 +103,7 @@ class Members:
 
     def _content(self, about):
         """Returns the bytes of a member, which must have its stated size."""
-        found, length = BytesIO(), 0  # which avoids a second copy
+        found, length = BytesIO(), 0  # avoids a second copy
         with self.archive.open(about) as file:
             while length <= about.file_size and (piece := file.read(PIECE)):
                 length += found.write(piece)

@@ -90,7 +90,7 @@ class CheckedTree:
             if not SMALLEST_PAGE <= self.size <= LARGEST_PAGE or self.size % 8:
                 raise Damage(f"pages must have {SMALLEST_PAGE} bytes or more, got {self.size}")
             metas = [self._meta(file, number) for number in (0, 1)]
-        chosen = metas[metas[0][0] < metas[1][0]]  # that of the later transaction
+        chosen = metas[metas[0][0] < metas[1][0]]  # the later transaction's
         _, self.depth, self.entries, self.root, self.last = chosen
         if (self.last + 1) * self.size > self.length:
             raise Damage("it is cut short")
