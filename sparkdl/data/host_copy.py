@@ -174,7 +174,9 @@ def _hold_lock(path, target):
             if progress != seen:
                 seen, since = progress, time.monotonic()
             if time.monotonic() - since > STALL_TIMEOUT:
-                text = f"another process copies it and made no progress in {STALL_TIMEOUT:.0f} s"
+                text = (
+                    f"another process is copying it and made no progress in {STALL_TIMEOUT:.0f} s"
+                )
                 raise DataError(f"{path}: {text}")
             time.sleep(0.05)
         yield

@@ -134,7 +134,7 @@ class RecordWriter:
 
     def _refuse(self, error, more=0):
         raise DataError(
-            f"{self._folder.parent}: must take {self._end + more} bytes of records, got: "
+            f"{self._folder.parent}: must have room for {self._end + more} bytes of records, got: "
             f"{error.strerror}; make room there, or let Spark use another folder"
         ) from error
 

@@ -29,8 +29,9 @@ class ScratchFile:
                 left = left[self.file.write(left) :]
         except OSError as error:
             raise WorkerError(
-                f"{tempfile.gettempdir()} on {platform.node()}: must take {self.nbytes} bytes of "
-                f"records, got: {error.strerror}; make room there, or let TMPDIR be another folder"
+                f"{tempfile.gettempdir()} on {platform.node()}: must have room for {self.nbytes} "
+                f"bytes of records, got: {error.strerror}; make room there, or let TMPDIR be "
+                "another folder"
             ) from error
         return start
 

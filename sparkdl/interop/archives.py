@@ -65,7 +65,7 @@ def check_places(archive, length, path):
         if about.compress_size > length - about.header_offset or total > length:
             raise DataError(
                 f"{path}: {brief(about.filename)} claims {about.compress_size} bytes of a zip of "
-                f"{length}, which cannot lie there"
+                f"{length}, which do not fit into it"
             )
         stored = about.compress_type == zipfile.ZIP_STORED
         if stored and about.file_size != about.compress_size:

@@ -25,8 +25,9 @@ class Models:
         strange = [number for number in self._listed() if number >= trials]
         if strange:
             raise ConfigError(
-                f"Search.path must be a folder of this study, got {self._path} with the network of "
-                f"trial {strange[0]}, and the study has {trials}; give it another, or the study"
+                f"Search.path must be a folder of this study, got {self._path} with the network "
+                f"of trial {strange[0]}, and the study has {trials}; give another folder, or that "
+                "study"
             )
 
     def put(self, number, network):

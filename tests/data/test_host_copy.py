@@ -186,7 +186,7 @@ def test_a_copy_that_gets_no_further_is_an_error(tmp_path, copies, monkeypatch):
     os.remove(path)
     with open(f"{path}.lock", "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        message = f"^{URI}/data.mdb: another process copies it and made no progress"
+        message = f"^{URI}/data.mdb: another process is copying it and made no progress"
         with pytest.raises(DataError, match=message):
             read(LMDB(URI))
     np.testing.assert_array_equal(read(LMDB(URI)).features, X)  # the lock is free again

@@ -131,7 +131,9 @@ def test_a_folder_that_takes_no_more_is_named_with_the_bytes(folder):
         [sys.executable, "-c", FULL, str(folder)], capture_output=True, text=True, check=True
     )
     # Two batches of 208,000 bytes fit, and the features of the third do not.
-    assert done.stdout.startswith(f"{folder.parent}: must take 616000 bytes of records, got: File")
+    assert done.stdout.startswith(
+        f"{folder.parent}: must have room for 616000 bytes of records, got: File"
+    )
     assert not list(folder.parent.iterdir())
 
 
@@ -140,7 +142,9 @@ def test_a_folder_that_takes_no_more_is_named_with_the_bytes(folder):
 )
 def test_a_folder_that_cannot_be_made_is_named(place, reason, tmp_path, rng):
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(DataError, match=f"{place}: must take 0 bytes of records, got: {reason}"):
+    with pytest.raises(
+        DataError, match=f"{place}: must have room for 0 bytes of records, got: {reason}"
+    ):
         write_records(tmp_path / place / "0.7", [batch_of(rng, 4)])
 
 

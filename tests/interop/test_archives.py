@@ -46,9 +46,9 @@ STORED = {"compress_type": zipfile.ZIP_STORED}
 HARM = {
     "stored bytes that the file lacks": (
         archive_of({"0.bin": bytes(LONG)}, {"0.bin": {"compress_size": 1 << 20}}),
-        "'0.bin' claims 1048576 bytes of a zip of .*, which cannot lie there",
+        "'0.bin' claims 1048576 bytes of a zip of .*, which do not fit into it",
     ),
-    "one member as many": (overlapping(), "which cannot lie there"),
+    "one member as many": (overlapping(), "which do not fit into it"),
     "more than is stored, not compressed": (
         archive_of({"0.bin": bytes(LONG)}, {"0.bin": STORED}),
         "'0.bin' claims 8388608 bytes of .*, but is not compressed",

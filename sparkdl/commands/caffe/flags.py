@@ -110,7 +110,7 @@ FLAGS = (
     # Recognized, but refused
     Flag(name="solver", cure="give it as -conf"),
     Flag(name="gpu", cure="-devices says how many replicas an executor has"),
-    Flag(name="sigint_effect", cure="an interrupted training ends; snapshots stay"),
+    Flag(name="sigint_effect", cure="an interrupted training ends; snapshots are kept"),
     Flag(name="sighup_effect", cure="the solver's `snapshot` says when snapshots are written"),
     Flag(name="imageRoot", cure=CONVERT),
     Flag(name="labelFile", cure=CONVERT),

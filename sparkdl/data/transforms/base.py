@@ -151,4 +151,6 @@ def require_result(owner, gives, expected):
     sizes = zip(gives, expected, strict=False)
     if len(gives) != len(expected) or any(n not in (None, size) for size, n in sizes):
         name = type(owner).__name__
-        raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(expected)}")
+        raise ShapeError(
+            f"{name} gives examples of {gives}, but what follows takes {tuple(expected)}"
+        )

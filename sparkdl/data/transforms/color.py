@@ -98,7 +98,9 @@ class Grayscale(Transform):
     def in_shape(self, shape: Any) -> Any:
         channels, *sizes = image_shape(self, shape)
         if channels != 1:
-            raise ShapeError(f"Grayscale gives images (1, H, W), what follows takes {tuple(shape)}")
+            raise ShapeError(
+                f"Grayscale gives images (1, H, W), but what follows takes {tuple(shape)}"
+            )
         return (3, *sizes)
 
 

@@ -26,7 +26,7 @@ def flat(x, owner, writeable=True):
     flags = x.flags
     if not flags.c_contiguous or (writeable and not flags.writeable):
         raise ShapeError(
-            f"{owner} takes contiguous arrays that can be written to, got {x.dtype} of shape "
-            f"{x.shape} with strides {x.strides}; give np.ascontiguousarray(x)"
+            f"{owner} takes contiguous, writable arrays, got {x.dtype} of shape {x.shape} with "
+            f"strides {x.strides}; give np.ascontiguousarray(x)"
         )
     return x.reshape(-1)

@@ -96,4 +96,4 @@ def check_memory(into):
     """Raises ConfigError unless all arrays of `into` are contiguous and writable."""
     for array in into or ():
         if not (array.flags.c_contiguous and array.flags.writeable):
-            raise ConfigError("into must be contiguous arrays that can be written to")
+            raise ConfigError("into must be contiguous, writable arrays")

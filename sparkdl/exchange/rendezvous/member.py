@@ -47,4 +47,6 @@ class GroupMember:
         except (ValueError, TypeError, KeyError, RecursionError):
             pass
         # Not quoted: the rendezvous may contain data that must not be shown.
-        raise DataError(f"a member must be described as JSON, got {len(text)} characters of other")
+        raise DataError(
+            f"a member must be described as JSON, got {len(text)} characters that are not"
+        )

@@ -37,8 +37,8 @@ class GraphTranslation:
             shape = given.get(name, given.get(None)) or input_shape(name, nodes)
             if not shape or any(type(n) is not int or n < 1 for n in shape):
                 raise ConfigError(
-                    f"{name}: its shape must be known, got {shape}; give it: shapes=..., sequences "
-                    "as (steps, features)"
+                    f"{name}: its shape must be known, got {shape}; give shapes=..., for "
+                    "sequences (steps, features)"
                 )
             self.build.inputs[name] = tuple(shape)
             self.names.add(name)

@@ -14,8 +14,8 @@ from sparkdl.interop.translated_network import shapes_by_input
 from sparkdl.training.network import Network
 
 OLD = (
-    "the updater of old versions sums gradients over a minibatch and divides its steps; training "
-    "begins anew, with means"
+    "the updater of old versions sums gradients over a minibatch and divides the steps; training "
+    "starts anew, with mean gradients"
 )
 
 
@@ -143,7 +143,10 @@ def normalizer_of(document, graph, notes):
         notes.append(str(error))
         return None
     if is_of_steps(found, graph):
-        notes.append("the normalizer has a number for each feature of sequences; apply it yourself")
+        notes.append(
+            "the normalizer has a number for each feature of sequences and is left out; apply it "
+            "yourself"
+        )
     return found
 
 

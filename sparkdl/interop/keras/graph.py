@@ -129,7 +129,7 @@ class GraphTranslation:
         shape = self.given.get(layer.name, self.given.get(None)) or layer.shape
         if not shape or any(type(n) is not int or n < 1 for n in shape):
             raise ConfigError(
-                f"{layer.name}: its shape must be known, got {shape}; give it: shapes=..."
+                f"{layer.name}: its shape must be known, got {shape}; give shapes=..."
             )
         shape, turned = tuple(shape), self.images == "channels_first" and len(shape) > 2
         own = (shape[-1], *shape[:-1]) if turned else shape

@@ -37,7 +37,7 @@ def select(node, axis):
     length = shape[axis - 1]
     places = [place % length if -length <= place < length else -1 for place in places]
     row = list(range(places[0], places[0] + len(places))) if places else []
-    node.need(row and places == row and places[0] >= 0, f"the places {places} of {length}")
+    node.need(row and places == row and places[0] >= 0, f"the indices {places} of {length}")
     steps = [part(places[0], places[-1] + 1, axis)]
     indices = node.constants[node.inputs[1]].shape
     if len(indices) != 1:

@@ -156,8 +156,8 @@ class ConstantView(ArrayView):
             return
         if not found.equal(self._first):
             raise ConfigError(
-                f"TorchModel.make must give a module that changes float buffers alone, got "
-                f"{self.name} of {self.numbers.dtype} changed; make it a float"
+                "TorchModel.make must give a module that changes float buffers only, got a "
+                f"change of {self.name} of {self.numbers.dtype}; make it a float"
             )
         self.restore()
 

@@ -320,6 +320,6 @@ def entries(stack: "tuple[PlacedLayer, ...]", kind: str) -> tuple[tuple[str, Sha
 def nothing_to_train(conf: Conf) -> ConfigError:
     """Returns the error for a network without an output layer."""
     return ConfigError(
-        f"{type(conf).__name__} has no output layer, so nothing to train; end it in an Output or a "
-        "LossLayer, which sparkdl.replace_output gives a Network"
+        f"{type(conf).__name__} has no output layer, so nothing to train; end it with an Output "
+        "or a LossLayer, which sparkdl.replace_output adds to a Network"
     )

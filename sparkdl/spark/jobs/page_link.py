@@ -29,13 +29,13 @@ def link_page(sc, listeners):
     try:
         found = sc._jsc.sc().ui()
         if not found.isDefined():
-            log.warning("Spark's pages cannot lead to %s: spark.ui.enabled is false", PLACE)
+            log.warning("Spark's pages cannot link to %s: spark.ui.enabled is false", PLACE)
             return
         found.get().detachHandler(PLACE)
         found.get().attachHandler(redirect(sc, pages[0]))
         linked.add(sc)
     except (Py4JError, PySparkException) as error:  # none of this is public API of Spark
-        log.warning("Spark's pages cannot lead to %s: %s", PLACE, str(error).splitlines()[0])
+        log.warning("Spark's pages cannot link to %s: %s", PLACE, str(error).splitlines()[0])
 
 
 def redirect(sc, url):

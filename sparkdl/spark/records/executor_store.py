@@ -88,8 +88,9 @@ class ExecutorStore:
         for number, (count, now) in enumerate(zip(self.counts, counts, strict=True)):
             if count != now:
                 raise DataError(
-                    f"partition {number} must have the {count} records that it had, got {now} when "
-                    "an executor was lost and it was read again; train on data that stays as it is"
+                    f"partition {number} must have the {count} records that it had, got {now} "
+                    "when an executor was lost and it was read again; train on data that does "
+                    "not change"
                 )
 
     def _figures(self):

@@ -158,7 +158,7 @@ def fit_micro_batches(net, frame, trigger, options, listeners, checkpoints, mark
     if others:
         raise ConfigError(f"{others} must be left out where data is a stream")
     if net.recipe is not None:
-        raise ConfigError("data must be no stream where a solver file says when to stop")
+        raise ConfigError("data must not be a stream where a solver file says when to stop")
     listeners = tuple(listeners)
 
     def fit(batch, listener):

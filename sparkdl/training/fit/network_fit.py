@@ -159,8 +159,8 @@ def duration(network, epochs, updates, resume):
     """
     if resume is True and network.unfinished is None:
         raise ConfigError(
-            "resume must be a checkpoint's path where the network's last fit came to its end, got "
-            "True; leave it out to train on"
+            "resume must be a checkpoint's path where the network's last fit was complete, got "
+            "True; leave it out to train further"
         )
     if epochs is None and updates is None:
         epochs, updates = network.unfinished[:2] if resume is True else (1, None)

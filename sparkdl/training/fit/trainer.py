@@ -231,7 +231,7 @@ class Trainer:
         path = "the last fit" if resume is True else resume
         if "first_epoch" not in extra:
             raise CheckpointError(
-                f"{path} is a saved model, not a checkpoint that a fit has left; load it and fit it"
+                f"{path} is a saved model, not a checkpoint of a fit; load it and fit it"
             )
         for name, now in self.fingerprint(blocks).items():
             then = extra.get(name)

@@ -79,4 +79,4 @@ class ReduceLROnPlateau(Monitor):
         if 0 < lower < now:
             self.steering.rate_factor = lower / rate
             self._cooling, self._wait = self.cooldown, 0
-            log.info("%s has not become better: learning rate %g", self.monitor, lower)
+            log.info("%s has not improved: learning rate %g", self.monitor, lower)

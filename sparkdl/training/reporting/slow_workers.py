@@ -44,6 +44,6 @@ class SlowWorkerLog(Listener):
             self._named.add(rank)
             log.warning(
                 "rank %d is slow: it has read and computed for %.1f s in %d rounds, the median "
-                "worker for %.1f s; its host may be busy, or its records longer",
+                "worker for %.1f s; its host may be busy, or its records larger",
                 *(rank, sum(own), ROUNDS, sum(medians)),
             )

@@ -140,7 +140,7 @@ def as_text(path):
     if not isinstance(path, str):
         raise ConfigError(f"path must be a text or a pathlib object, got {brief(path)}")
     if "\0" in path:
-        raise ConfigError(f"path must have no character 0, got {brief(path)}")
+        raise ConfigError(f"path must have no null character, got {brief(path)}")
     text = path.rstrip("/")
     if text.lower() in ("file:", "local:"):
         return f"{text}///"  # what follows two would be a host

@@ -109,7 +109,7 @@ def test_a_chain_says_what_records_must_be():
 
 
 MISFITS = [
-    (Crop(size=24), (3, 22, 24), r"Crop gives examples of \(3, 24, 24\), what follows takes"),
+    (Crop(size=24), (3, 22, 24), r"Crop gives examples of \(3, 24, 24\), but what follows takes"),
     (Compose(Crop(size=24), Resize(size=30)), (3, 24, 24), "Resize gives examples of"),
     (MeanImage(mean=np.zeros((3, 4, 4))), (3, 5, 5), "MeanImage gives examples of"),
     (Scale(mean=(1, 2)), (3, 5, 5), "Scale.mean needs 1 number or 3"),

@@ -68,7 +68,7 @@ def test_the_next_update_is_that_of_deeplearning4j():
 def test_old_versions_begin_training_anew():
     def check(name):
         net = read(name)
-        assert "begins anew" in net.notes[-1] and net.network.state.iteration == 0
+        assert "starts anew" in net.notes[-1] and net.network.state.iteration == 0
         assert not net.network.state.slots.any()
         columns = batch_columns(name)[1]
         first = net.network.score((columns["features"], columns["labels"]))

@@ -276,7 +276,7 @@ class Reassigned(Plain):
         (Another, "got out.weight removed, or another parameter"),
         (Removed, "got mean removed"),
         (Growing, r"got mean of \(6,\) in place of \(3,\)"),
-        (Reassigned, "float buffers alone, got places of torch.int64"),
+        (Reassigned, "float buffers only, got a change of places of torch.int64"),
     ],
 )
 def test_what_cannot_be_taken_over_is_refused(make, message):

@@ -264,7 +264,10 @@ def test_buffers_stay_in_the_vector_however_they_are_written(make):
 
 @pytest.mark.parametrize(
     "make, message",
-    [(Counted, "float buffers alone, got places"), (Reentrant, "twice; checkpoint with use_re")],
+    [
+        (Counted, "buffers only, got a change of places"),
+        (Reentrant, "twice; checkpoint with use_re"),
+    ],
 )
 def test_what_would_be_lost_is_refused(make, message):
     with pytest.raises(ConfigError, match=message):

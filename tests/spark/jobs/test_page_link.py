@@ -57,7 +57,7 @@ def test_without_pages_of_spark_the_log_says_so(sc, caplog):
     page = SimpleNamespace(url="http://127.0.0.1:9/token/", spark_link=True)
     with caplog.at_level(logging.WARNING):
         link_page(sc, [object(), page])
-    assert "Spark's pages cannot lead to /sparkdl: spark.ui.enabled is false" in caplog.text
+    assert "Spark's pages cannot link to /sparkdl: spark.ui.enabled is false" in caplog.text
     assert "token" not in caplog.text and link_of(sc) == ""
 
 

@@ -286,7 +286,7 @@ def test_a_solver_that_says_when_to_stop_takes_no_stream(spark, folder, tmp_path
     net = SparkNetwork(spark, write_solver(tmp_path, "max_iter: 9"))
     jobs = spark._jsc.sc().dagScheduler().numTotalJobs()
     with pytest.raises(
-        ConfigError, match="must be no stream where a solver file says when to stop"
+        ConfigError, match="must not be a stream where a solver file says when to stop"
     ):
         net.fit(stream(spark, folder), trigger=NOW)
     assert spark._jsc.sc().dagScheduler().numTotalJobs() == jobs

@@ -70,7 +70,9 @@ def test_rows_without_a_shape_are_refused(crews):
 
 def test_what_the_network_does_not_take_is_refused_before_reading(crews):
     x, y = images()
-    with pytest.raises(ShapeError, match=r"Crop gives examples of \(2, 6, 6\), what follows takes"):
+    with pytest.raises(
+        ShapeError, match=r"Crop gives examples of \(2, 6, 6\), but what follows takes"
+    ):
         fitted(Arrays(x, y, transform=Crop(size=6)), crews(1))
 
 

@@ -98,9 +98,7 @@ def test_files_have_no_names(rng, tmp_path, monkeypatch):
 def test_a_full_disk_is_named(rng, tmp_path, monkeypatch):
     disk = tmp_path / "disk"
     monkeypatch.setattr(tempfile, "tempdir", str(disk))
-    says = (
-        rf"^{disk} on \S+: must take \d+ bytes of records, got: No space left on device; make room"
-    )
+    says = rf"^{disk} on \S+: must have room for \d+ bytes of records, got: No space left on device"
     with small_disk(disk, "64k"), RecordCache() as shelf:
         shelf.put(0, block(rng, 50))
         with pytest.raises(WorkerError, match=says):

@@ -40,7 +40,7 @@ NO_PATHS = [
     (3, "path must be a text or a pathlib object, got 3"),
     (b"x", "path must be a text or a pathlib object, got b'x'"),
     (["a"], "path must be a text or a pathlib object, got \\['a'\\]"),
-    ("a\0b", "path must have no character 0, got 'a"),
+    ("a\0b", "path must have no null character, got 'a"),
 ]
 
 

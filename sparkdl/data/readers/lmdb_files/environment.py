@@ -26,7 +26,7 @@ LARGEST_PAGE = 65536
 CURE = "copy or convert it again"
 OPEN = "already open in this process"  # LMDB's message if other code has the file open here
 ADDRESSES = (
-    "a mapped file takes addresses, not memory: raise `ulimit -v`, leave out "
+    "a mapped file takes address space, not memory: raise `ulimit -v`, or leave out "
     "spark.executor.pyspark.memory"
 )
 

@@ -99,4 +99,4 @@ def read(path):
                 for key, slots in contents["keys"].items()
             }
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        raise CheckpointError(f"{path}: no optimizer states: {error}") from error
+        raise CheckpointError(f"{path}: must hold optimizer states: {error}") from error

@@ -46,5 +46,5 @@ def flat(key, array, writeable):
     if not (isinstance(array, np.ndarray) and array.flags.c_contiguous):
         raise ConfigError(f"array for {key!r} must be contiguous, and a numpy array")
     if writeable and not array.flags.writeable:
-        raise ConfigError(f"array for {key!r} must be one that can be written to")
+        raise ConfigError(f"array for {key!r} must be writable")
     return array.reshape(-1)

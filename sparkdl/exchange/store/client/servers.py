@@ -36,7 +36,7 @@ class Servers:
     def ask(self, requests):
         """Sends {server: (object, arrays, into)}, to all at once; returns {server: answer}."""
         if self.closed or self.failure:
-            raise self.failure or ConfigError("a store that is closed cannot be used")
+            raise self.failure or ConfigError("the store is closed and cannot be used")
         try:
             return answers({i: self._queues[i].ask(*request) for i, request in requests.items()})
         except PeerError as error:

@@ -41,7 +41,7 @@ def read_state_dict(path, key=None):
     if content[:4] == ZIP:
         return read_archive(content, path, key), True
     if content[:1] == OLD_PICKLE:
-        raise UnsupportedError(f"{path}: files of PyTorch before 1.6 are not read; save it anew")
+        raise UnsupportedError(f"{path}: files of PyTorch before 1.6 are not read; save it again")
     if key is not None:
         raise ConfigError(f"{path}: key is for files of torch.save, got {key!r}")
     return read_safetensors(content, path), False
