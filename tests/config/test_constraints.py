@@ -135,6 +135,11 @@ REFUSED = [
     (Character(), "é", "A.b must be one character of ASCII, got 'é'"),
     (COLUMN, 1.5, "A.b must be a name that is not empty or an integer, got 1.5"),
     (PLACES, ["a", 3], "A.b[1] must be a path that is not empty, got 3"),
+    (
+        Mapping(keys=Text(what="a column of a batch"), values=Integer()),
+        1,
+        "A.b must be a mapping of columns of a batch that are not empty to integers, got 1",
+    ),
     (Mapping(keys=Text(), values=Integer()), {"a": "b"}, "A.b['a'] must be an integer, got 'b'"),
     (Mapping(keys=Text(), values=Integer()), {1: 1}, "A.b key must be a text that is not empty"),
     (Optional(of=Integer()), "a", "A.b must be an integer or None, got 'a'"),

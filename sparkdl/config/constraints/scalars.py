@@ -40,7 +40,9 @@ class Text(Requirement):
 
     @property
     def plural(self) -> str:
-        return f"{self.what.removeprefix('a ').removeprefix('an ')}s that are not empty"
+        _, noun = self.what.split(" ", 1)  # without its article
+        head, of, rest = noun.partition(" of ")
+        return f"{head}s{of}{rest} that are not empty"
 
     def check(self, value: Any, where: str) -> Any:
         text = scalar(value)
