@@ -61,9 +61,11 @@ def uniform(ids, epoch, count, seed, stream):
 
     Parameters
     ----------
-    ids : (n,) uint64, record ids of the examples epoch : int, so that an example gets new numbers
-    each time it is seen count : int, numbers per example seed, stream : int, the run's seed and the
-    stream of the caller in the network; or (n,) uint64 if the streams of examples differ
+    ids : (n,) uint64, record ids of the examples
+    epoch : int, so that an example gets new numbers each time it is seen
+    count : int, numbers per example
+    seed, stream : int, the run's seed and the caller's stream in the network; the streams of
+        examples as (n,) uint64 if they differ
 
     Returns
     -------

@@ -19,7 +19,8 @@ def features_frame(spark, net, source, model, names, device, tally):
     ----------
     model : SharedValue (conf, state, device, backend)
         Must be kept until the frame has been computed.
-    names : list of str, the blobs device : str
+    names : list of str, the blobs
+    device : str
         Device to compute on.
     tally : DeviceTally
         Records the devices on which tasks compute.

@@ -22,9 +22,13 @@ class Options:
         Folder for the results of tests during training.
     features : tuple of str
         Blobs to write, including that of the labels.
-    output_format, connection : str devices : int cluster_size, lmdb_partitions : int or None
-    persistent, resize : bool shapes : {blob: shape of one example} notes : tuple of str, on flags
-    with no effect or another one than in Caffe
+    output_format, connection : str
+    devices : int
+    cluster_size, lmdb_partitions : int or None
+    persistent, resize : bool
+    shapes : {blob: shape of one example}
+    notes : tuple of str
+        On flags with no effect, or with another effect than in Caffe.
     """
 
     train: bool

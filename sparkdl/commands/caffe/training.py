@@ -29,7 +29,8 @@ class Training:
     options : Options
     job : SolverJob
         Its snapshots go to the model's folder.
-    data : Source tests : list of Source, or None for the nets' own
+    data : Source
+    tests : list of Source, or None for the nets' own
     """
 
     options: Options

@@ -141,8 +141,8 @@ def pad(sequences: Sequence[Any], steps: int | None = None) -> tuple[np.ndarray,
 
     Returns
     -------
-    x : ndarray (n, steps, ...), with zeros after each sequence mask : float32 ndarray (n, steps), 1
-    for steps and 0 for padding
+    x : ndarray (n, steps, ...), with zeros after each sequence
+    mask : float32 ndarray (n, steps), 1 for steps and 0 for padding
 
     Raises
     ------

@@ -69,7 +69,8 @@ class UploadOnClose(io.RawIOBase):
 
     Parameters
     ----------
-    send : function of a file with the whole contents uri : str or None
+    send : function of a file with the whole contents
+    uri : str or None
         Named in the DataError of a failed close; None: the OSError of `send` is raised.
     """
 

@@ -8,8 +8,9 @@ def bilinear(x, box, size):
 
     Parameters
     ----------
-    x : ndarray (..., H, W), uint8 or float32 box : (top, left, height, width), numbers, possibly
-    fractional size : (height, width) of the result
+    x : ndarray (..., H, W), uint8 or float32
+    box : (top, left, height, width), possibly fractional
+    size : (height, width) of the result
 
     Returns
     -------

@@ -56,7 +56,9 @@ class Watchdog:
 
     Parameters
     ----------
-    link : the link of the DeviceGroup group : DeviceGroup progress : ProgressEngine
+    link : the link of the DeviceGroup
+    group : DeviceGroup
+    progress : ProgressEngine
         Of the group. Failures propagate in both directions.
     end : function (text)
         Ends the process after a delay, unless its result is cancelled: aborting may hang, too.

@@ -8,9 +8,9 @@ def recurrent(op, order, biases):
 
     Parameters
     ----------
-    op : "LSTM", "GRU" or "RNN" order : indices in sparkdl's weights of ONNX's gates (bias of x,
-    bias of h), each by gates -> biases : function (sparkdl's b by gates, order, op) -> (bias of x,
-    bias of h), each by gates -> (bias of x, bias of h), each by gates
+    op : "LSTM", "GRU" or "RNN"
+    order : indices in sparkdl's weights of ONNX's gates
+    biases : function (sparkdl's b by gates, order, op) -> (bias of x, bias of h), each by gates
     """
 
     def write(writer, node):

@@ -78,7 +78,8 @@ def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path:
 
     Parameters
     ----------
-    kind : subclass of ByteSplit path : str
+    kind : subclass of ByteSplit
+    path : str
         Path of the source.
     bytes_per_split : int or None
         None: 1 MiB, or more if that would give over 4,096 splits.

@@ -1,4 +1,9 @@
-"""First and last record of a remote LMDB, found by reading only a few pages."""
+"""First and last record of a remote LMDB, found by reading only a few pages.
+
+References
+----------
+The page layout of LMDB 0.9, lmdb's mdb.c: MDB_page, MDB_node, MDB_meta.
+"""
 
 import struct
 from contextlib import contextmanager

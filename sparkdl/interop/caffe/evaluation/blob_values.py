@@ -21,8 +21,9 @@ class Blobs:
         Without what executors do not need; with the wanted scores.
     names : tuple of str
         The blobs, in this order.
-    sources : {blob: input or vertex} of blobs that are not scores stacked : {blob: vertices} of
-    blobs that concatenate several batches columns : {input, or blob of labels: column of a batch}
+    sources : {blob: input or vertex} of blobs that are not scores
+    stacked : {blob: vertices} of blobs that concatenate several batches
+    columns : {input, or blob of labels: column of a batch}
     """
 
     net: CaffeNet

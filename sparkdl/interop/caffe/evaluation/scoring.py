@@ -22,8 +22,9 @@ def scores_of(net, values, columns):
 
     Parameters
     ----------
-    net : CaffeNet values : {name: array (n, ...)} of `blobs_to_score`, and of inputs to compare
-    with columns : {column of labels: array (n, ...)}
+    net : CaffeNet
+    values : {name: array (n, ...)} of `blobs_to_score`, and of inputs to compare with
+    columns : {column of labels: array (n, ...)}
 
     Returns
     -------

@@ -148,9 +148,12 @@ class Translation:
 
         Parameters
         ----------
-        layer : LayerParameter new_layer : Layer bottoms : blobs that it reads; by default those of
-        `layer` top : blob that it computes; by default the first of `layer` name : name of the
-        vertex; by default that of `layer` sharing : see `add_output`
+        layer : LayerParameter
+        new_layer : Layer
+        bottoms : blobs that it reads; by default those of `layer`
+        top : blob that it computes; by default the first of `layer`
+        name : name of the vertex; by default that of `layer`
+        sharing : see `add_output`
         """
         output = self.add_output(layer, new_layer, bottoms, name, **sharing)
         top = top or (layer.top[0] if layer.top else output[0])

@@ -38,8 +38,8 @@ class CaffeNet:
         Blobs to write to files.
     outputs : tuple of str
         Blobs that no layer reads, which Caffe shows in a test, in layer order.
-    blobs : {blob: the input or vertex that computes it at the end} stacked : {blob: the vertices
-    that compute its batches}
+    blobs : {blob: the input or vertex that computes it at the end}
+    stacked : {blob: the vertices that compute its batches}
         For outputs that concatenate several batches.
     layers : {name: LayerParameter}
         In the form of Caffe 1.0.

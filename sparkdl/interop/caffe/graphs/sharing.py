@@ -25,9 +25,10 @@ class SharedParameters:
 
         Parameters
         ----------
-        specs : ParamSpecs of its parameters; None: those of `layer` layer : LayerParameter
-        new_layer, in_shape : the sparkdl layer, and its input shape vertex : name of the vertex
-        that the layer becomes
+        specs : ParamSpecs of its parameters; None: those of `layer`
+        layer : LayerParameter
+        new_layer, in_shape : the sparkdl layer, and its input shape
+        vertex : name of the vertex that the layer becomes
 
         Raises
         ------

@@ -34,7 +34,8 @@ class Data:
         Name and type of the layer.
     columns : {blob: column of a batch}
         Blobs that the network needs.
-    shapes : {blob: shape of one example}, without labels source : str
+    shapes : {blob: shape of one example}, without labels
+    source : str
         Where the data is; empty if the layer does not say.
     batch_size : int or None
     transform : TransformationParameter

@@ -52,7 +52,8 @@ class WrittenBlobs:
 
     Parameters
     ----------
-    file : str columns : {blob: the input or vertex that computes it; for labels the data column}
+    file : str
+    columns : {blob: the input or vertex that computes it; for labels the data column}
     """
 
     file: str

@@ -28,7 +28,10 @@ def weights_file(network, taken, owners, compiled):
 
     Parameters
     ----------
-    network : Network taken : list of Taken owners : {Keras layer: sparkdl layer} compiled : bool
+    network : Network
+    taken : list of Taken
+    owners : {Keras layer: sparkdl layer}
+    compiled : bool
         Whether to include the optimizer state.
     """
     conf, state = network.conf, network.state
