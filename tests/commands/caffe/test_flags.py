@@ -71,7 +71,7 @@ def test_two_dashes_are_as_good():
 NOTES = {
     "-features a": "the later one, -features, is run",
     "-features a -test": "the later one, -test, is run",
-    "-connection infiniband": "sockets are used, not RDMA; SPARKDL_INTERFACE=ib0",
+    "-connection infiniband": "not RDMA; set SPARKDL_INTERFACE=ib0",
     "-snapshot a": "-snapshot has no effect without -train",
     "-weights a": "-weights has no effect without -train",
     "-persistent": "-persistent has no effect without -train",
