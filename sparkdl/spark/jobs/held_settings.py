@@ -33,3 +33,28 @@ def hold_setting(key, value, read, write):
                 _held[key] = count - 1, before
             else:
                 write(before)
+
+
+@contextmanager
+def override_setting(value, read, write):
+    """Has a setting be `value` for a moment, in which nobody begins or ends to hold it.
+
+    Whoever did would find that value, or have it put back over what they leave.
+    """
+    with _lock:
+        before = read()
+        write(value)
+        try:
+            yield
+        finally:
+            write(before)
+
+
+def context_setting(sc, name):
+    """Returns functions that read and write a setting of a SparkContext; see `hold_setting`."""
+    conf = sc._jsc.sc().conf()
+
+    def write(value):
+        conf.remove(name) if value is None else conf.set(name, value)
+
+    return lambda: conf.get(name, None), write

@@ -11,7 +11,7 @@ from sparkdl.error_messages import error_from_json
 from sparkdl.errors import ConfigError, SparkdlError, WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import lacks_own_module, python_cure
-from sparkdl.spark.jobs.held_settings import hold_setting
+from sparkdl.spark.jobs.held_settings import context_setting, hold_setting
 from sparkdl.spark.jobs.interrupts import interruptible
 from sparkdl.spark.jobs.job_tags import JOB_GROUP
 from sparkdl.spark.jobs.job_watch import watch_job
@@ -55,9 +55,12 @@ def describe_jobs(sc, description):
             yield
 
 
-def watch(sc, description, *questions):
-    """Says what jobs that were described so wait for, and ends those that wait too long."""
-    looks = LostPlaces(sc), SlotWait(sc, description), *questions
+def watch(sc, description, *questions, is_one=False):
+    """Says what jobs that were described so wait for, and ends those that wait too long.
+
+    `is_one` as SlotWait has it.
+    """
+    looks = LostPlaces(sc), SlotWait(sc, description, is_one), *questions
     return watch_job(sc, on_pages(sc, description), *looks)
 
 
@@ -151,9 +154,4 @@ def staying_with_data(sc):
 
 def hold_of_context(sc, name, value):
     """Has a setting of the context be another one inside; Spark asks for each stage."""
-    conf = sc._jsc.sc().conf()
-
-    def write(value):
-        conf.remove(name) if value is None else conf.set(name, value)
-
-    return hold_setting((sc.applicationId, name), value, lambda: conf.get(name, None), write)
+    return hold_setting((sc.applicationId, name), value, *context_setting(sc, name))

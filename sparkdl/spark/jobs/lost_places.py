@@ -1,4 +1,4 @@
-"""Tasks that stay with an executor's data go elsewhere once that executor is lost.
+"""Tasks that stay with an executor's data go elsewhere once that executor is lost, or will leave.
 
 Spark waits for an executor that is gone for as long as for one that is busy, if a task of the same
 stage had its place on another one that lives (TaskSetManager looks whether any of them does).
@@ -6,28 +6,65 @@ stage had its place on another one that lives (TaskSetManager looks whether any 
 
 import time
 
-from sparkdl.spark.jobs.slots import known_executors, value_of
+from sparkdl.spark.jobs.held_settings import context_setting, override_setting
+from sparkdl.spark.jobs.slots import (
+    known_executors,
+    leaving_executors,
+    running_tasks,
+    runs_task,
+    value_of,
+)
 
 EXECUTOR_WAIT = "spark.locality.wait.process"  # how long a task waits for an executor's slot
 NOBODY = "sparkdl: no executor"  # a name that none has
+STILL = 5.0  # seconds without a task
 
 
 class LostPlaces:
-    """Has the tasks of a job run anywhere where none runs, and an executor was lost meanwhile."""
+    """Has the tasks of a job run anywhere where none runs, and no executor keeps them waiting."""
 
     begin = 3.0  # seconds
 
     def __init__(self, sc):
         self._sc, self._start = sc, time.time()
+        self._seen, self._since = None, time.monotonic()
 
     def look(self, jobs):
         """Asks Spark for other places; it has no error to give."""
-        if jobs and not any(job.numActiveTasks() for job in jobs) and self._has_lost():
+        seen, now = [progress(job) for job in jobs], time.monotonic()
+        is_still = jobs and seen == self._seen and not runs_task(self._sc, jobs)
+        if not is_still or not self._waits_in_vain():
+            self._seen, self._since = seen, now
+        elif now - self._since >= STILL:
             release_tasks(self._sc)
 
-    def _has_lost(self):
-        ends = [value_of(each.removeTime()) for each in known_executors(self._sc)]
-        return any(end is not None and end.getTime() / 1000 > self._start for end in ends)
+    def _waits_in_vain(self):
+        """Returns whether no executor that stays is so busy that tasks may wait for it.
+
+        Where others have tasks it must be known that one was lost, or will go: those that take more
+        of an executor than Spark's data tell may have filled it.
+        """
+        known, leaving = known_executors(self._sc), leaving_executors(self._sc)
+        gone = {*leaving, "driver"}
+        room = {
+            one.id(): one.maxTasks() for one in known if one.isActive() and one.id() not in gone
+        }
+        tasks = running_tasks(self._sc, room)
+        if not any(tasks.values()):
+            return True
+        is_lost = leaving or any(map(self._was_lost, known))
+        return bool(is_lost) and all(tasks[name] < room[name] for name in room)
+
+    def _was_lost(self, executor):
+        """Returns whether an executor was lost since the job began."""
+        end = value_of(executor.removeTime())
+        return end is not None and end.getTime() / 1000 > self._start
+
+
+def progress(job):
+    """Returns figures of a job that change where a task or a stage of it ends."""
+    counts = job.numCompletedTasks(), job.numFailedTasks(), job.numKilledTasks()
+    return job.jobId(), job.numCompletedStages(), *counts
 
 
 def release_tasks(sc):
@@ -36,12 +73,7 @@ def release_tasks(sc):
     Spark reads how long they wait when it hears of an executor. It does, and does no more, where it
     is told that one it does not know will be decommissioned.
     """
-    conf = sc._jsc.sc().conf()
-    wait = conf.get(EXECUTOR_WAIT, None)
     nowhere = getattr(sc._jvm, "scala.None$").__getattr__("MODULE$")
     news = sc._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo(NOBODY, nowhere)
-    conf.set(EXECUTOR_WAIT, "0")
-    try:
+    with override_setting("0", *context_setting(sc, EXECUTOR_WAIT)):
         sc._jsc.sc().taskScheduler().executorDecommission(NOBODY, news)
-    finally:
-        conf.remove(EXECUTOR_WAIT) if wait is None else conf.set(EXECUTOR_WAIT, wait)

@@ -156,6 +156,25 @@ def active_tasks(sc):
     return sum(each.activeTasks() for each in known_executors(sc) if each.isActive())
 
 
+def running_tasks(sc, names):
+    """Returns {executor: how many tasks it runs}, of these executors, as the scheduler knows it.
+
+    Spark's data of executors and jobs may be as old as `spark.executor.heartbeatInterval`: a figure
+    that changes twice in `spark.ui.liveUpdate.period` is not written before another event.
+    """
+    running = sc._jsc.sc().taskScheduler().runningTasksByExecutors()
+    return {name: value_of(running.get(name)) or 0 for name in names}
+
+
+def runs_task(sc, jobs):
+    """Returns whether a task of jobs runs, as the scheduler knows it; see `running_tasks`."""
+    context, numbers = sc._jsc.sc(), {each for job in jobs for each in elements(job.stageIds())}
+    stages = elements(context.statusStore().activeStages()) if numbers else []
+    attempts = [(one.stageId(), one.attemptId()) for one in stages if one.stageId() in numbers]
+    found = [context.taskScheduler().taskSetManagerForAttempt(*attempt) for attempt in attempts]
+    return any(tasks.runningTasks() for tasks in map(value_of, found) if tasks is not None)
+
+
 def value_of(scala_option):
     """Returns the value of a Scala Option, or None."""
     return scala_option.get() if scala_option.isDefined() else None

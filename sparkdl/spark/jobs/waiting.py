@@ -18,6 +18,7 @@ from sparkdl.spark.jobs.slots import (
     describe_executors,
     lost_executors,
     option,
+    runs_task,
 )
 
 log = logging.getLogger(__name__)
@@ -34,19 +35,24 @@ class SlotWait:
     ----------
     description : str
         Of the job, for messages.
+    is_one : bool
+        Whether there is one job and no other work of the driver. Until Spark knows of it, it waits:
+        a barrier stage does not begin while it needs more slots than there are.
     """
 
-    def __init__(self, sc, description):
-        self._sc, self._description = sc, description
+    def __init__(self, sc, description, is_one=False):
+        self._sc, self._description, self._is_one = sc, description, is_one
         self._limit, self._since, self._is_told = time_limit(sc), time.monotonic(), False
         self.begin = min(PATIENCE, self._limit) / 2
 
     def look(self, jobs):
         """Returns an UnsupportedError where the cluster had no slot for it in all the time."""
         now = time.monotonic()
-        if not jobs or sum(job.numActiveTasks() for job in jobs):
+        if sum(job.numActiveTasks() for job in jobs) or not (jobs or self._is_one):
             self._since = now
         waited = now - self._since
+        if waited >= min(PATIENCE, self._limit) and runs_task(self._sc, jobs):
+            self._since, waited = now, 0.0
         if waited >= self._limit:
             return UnsupportedError(f"{self._wait(waited)}; {cure(self._sc)}")
         if waited >= PATIENCE and not self._is_told:

@@ -122,7 +122,7 @@ class WorkerStage:
                 results = parts.mapPartitions(run)
                 check_command(self._sc, results)
                 with no_waiting_for_locality(self._sc), describe_jobs(self._sc, doing):
-                    with watch(self._sc, doing):
+                    with watch(self._sc, doing, is_one=True):
                         with_resources(results, resources).collect()
             self._done = True
         except (Py4JError, PySparkException) as error:

@@ -77,32 +77,51 @@ def test_a_job_that_gets_its_slots_goes_on(sc, impatient, caplog):
     with all_slots_held(sc):
         late = InheritableThread(target=lambda: counted.append(count(sc)), daemon=True)
         late.start()
-        assert until(lambda: "no task of 'records to blocks' has run" in caplog.text, 60)
+        assert until(lambda: "no task of 'records to blocks' has started" in caplog.text, 60)
     late.join(60)
     assert counted == [3]
 
 
 @pytest.mark.parametrize(
-    ("running", "told"),
+    ("running", "is_one", "told"),
     [
-        ([[0], [0], [0]], True),
-        ([[0], [1], [0]], False),
-        ([[0], [], [0]], False),  # between two jobs the driver computes
-        ([[0, 1], [0, 1], [0, 1]], False),  # jobs of one description take turns
+        ([[0], [0], [0]], False, True),
+        ([[0], [1], [0]], False, False),
+        ([[0], [], [0]], False, False),  # between two jobs the driver computes
+        ([[], [], []], False, False),
+        ([[], [], []], True, True),  # a barrier stage, for which there are too few slots
+        ([[], [1], []], True, False),
+        ([[0, 1], [0, 1], [0, 1]], False, False),  # jobs of one description take turns
     ],
 )
-def test_only_time_without_a_task_counts(running, told, monkeypatch):
+def test_only_time_without_a_task_counts(running, is_one, told, monkeypatch):
     clock = iter(range(0, 100, 10))
     wait = waiting.SlotWait.__new__(waiting.SlotWait)
     wait._sc, wait._description, wait._limit = None, "a job", 100.0
-    wait._since, wait._is_told = 0.0, False
+    wait._since, wait._is_told, wait._is_one = 0.0, False, is_one
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(waiting, "cluster_state", lambda sc: "")
     monkeypatch.setattr(waiting, "cure", lambda sc: "")
+    monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
     for tasks in running:
         jobs = [SimpleNamespace(numActiveTasks=lambda count=count: count) for count in tasks]
         assert wait.look(jobs) is None
     assert wait._is_told == told
+
+
+def test_a_task_that_spark_has_not_told_of_counts(sc, impatient):
+    """Its data of jobs may be as old as the interval of the executors' heartbeats."""
+    with all_slots_held(sc):
+        [held] = job_watch.running_jobs(sc)
+        stale = SimpleNamespace(numActiveTasks=lambda: 0, stageIds=held.stageIds)
+        wait = waiting.SlotWait(sc, "a job")
+        wait._since -= 1000.0
+        assert wait.look([stale]) is None
+        names = [name for name, _ in slots.live_executors(sc)]
+        assert slots.running_tasks(sc, names) == dict.fromkeys(names, 1)
+    wait._since -= 1000.0
+    assert isinstance(wait.look([stale]), UnsupportedError)
+    assert slots.running_tasks(sc, names) == dict.fromkeys(names, 0)
 
 
 def test_a_time_that_is_none_is_refused(sc, impatient):
