@@ -88,6 +88,17 @@ def test_a_call_of_the_jvm_comes_to_its_end(sc):
     assert sc.parallelize(range(10), 2).sum() == 45
 
 
+def test_a_job_within_another_leaves_that_one_its_tag(sc):
+    with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(sc):
+        with interrupts.interruptible(sc):
+            with interrupts.interruptible(sc):
+                assert sc.parallelize(range(10), 2).sum() == 45
+            threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT]).start()
+            start = time.monotonic()
+            sc.parallelize([1], 1).foreach(lambda _: time.sleep(60))
+    assert time.monotonic() - start < 50 and until(lambda: not active_jobs(sc), 20)
+
+
 def test_an_interrupt_that_was_raised_is_not_repeated(monkeypatch):
     """The thread that cancels jobs may wait for the JVM until the handler is the user's again."""
     asked, answered = threading.Event(), threading.Event()

@@ -58,6 +58,7 @@ class Interrupt:
         self._sc, self.asked, self.raised = sc, False, False
         self.tag = f"sparkdl-interruptible-{uuid.uuid4().hex}"
         self._is_repeated, self._is_closed, self._lock = False, False, threading.Lock()
+        self.depth = 0  # of the blocks of `interruptible` in which the main thread is
 
     def __call__(self, number, frame):
         repeated, self._is_repeated = self._is_repeated, False
@@ -121,7 +122,9 @@ def interruptible(sc):
         yield
         return
     raise_if_asked(interrupt)  # and begin no job that would be cancelled at once
-    add_tag(sc, interrupt.tag)
+    if not interrupt.depth:
+        add_tag(sc, interrupt.tag)
+    interrupt.depth += 1
     try:
         yield
     except Exception as error:
@@ -130,8 +133,10 @@ def interruptible(sc):
             raise KeyboardInterrupt from None
         raise
     finally:
-        with suppress(Py4JError):
-            remove_tag(sc, interrupt.tag)
+        interrupt.depth -= 1
+        if not interrupt.depth:  # else the jobs of the block around this one would lose it
+            with suppress(Py4JError):
+                remove_tag(sc, interrupt.tag)
     raise_if_asked(interrupt)
 
 

@@ -6,6 +6,7 @@ from sparkdl.data.scratch_file import ScratchFile
 from sparkdl.data.stored_batches import StoredBatches
 from sparkdl.data.stored_share import StoredShare
 from sparkdl.errors import WorkerError
+from sparkdl.spark.jobs.job import job
 from sparkdl.spark.records.blocks import write_shuffle
 from sparkdl.spark.records.records import pack_batch, unpack_batch
 from sparkdl.training.workers.contribution import Failure
@@ -25,6 +26,11 @@ def deal_blocks(blocks, shares, team, validation=None):
         For each rank the numbers of its blocks.
     team : Team
     validation : ValidationRecords, RDD of Batch and Failure, or None
+
+    Raises
+    ------
+    WorkerError
+        The blocks could not be brought to the workers, as LostRecords where some are gone.
     """
     from sparkdl.spark.records.validation_records import (  # an executor needs none of it
         ValidationRecords,
@@ -36,7 +42,8 @@ def deal_blocks(blocks, shares, team, validation=None):
     stored = blocks.shares(shares)
     if stored is None:
         items = blocks.pieces(frozenset(team.owners))
-        return write_shuffle(deal_items(items, rdd_of(validation), team))
+        with job(blocks.context, "blocks to workers", "handing blocks to workers"):
+            return write_shuffle(deal_items(items, rdd_of(validation), team))
     items = [(share[0], own) for share, own in zip(shares, stored, strict=True) if share]
     if isinstance(validation, ValidationRecords):
         size = team.size

@@ -72,12 +72,10 @@ class SparkBlocks:
         None unless every executor can open the folders of all. After the first launch executors may
         have been lost: what they had is read again.
         """
-        if not executors_share_host(self.context):
-            return None
         if self.launches > 1:
             self.store.locate()
-            if not executors_share_host(self.context):  # one has come meanwhile
-                return None
+        if not executors_share_host(self.context):
+            return None
         folders = {each.partition: each.folder for each in self.store.partitions if each.count}
         return [
             StoredShare(dealing=self.dealing, folders=folders, numbers=frozenset(share))

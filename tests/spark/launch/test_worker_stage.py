@@ -3,6 +3,7 @@
 import json
 import re
 import secrets
+import shutil
 import threading
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sparkdl.errors import ConfigError, DataError, PeerError, ShapeError, WorkerError
+from sparkdl.errors import (
+    ConfigError,
+    DataError,
+    LostRecords,
+    PeerError,
+    ShapeError,
+    WorkerError,
+)
 from sparkdl.spark import SparkWorkers
 from sparkdl.spark.jobs.command_size import OPTION
 from sparkdl.spark.jobs.slots import slots
@@ -164,6 +172,21 @@ def test_stopped_workers_are_gone_and_their_slots_free(task, launch, workers, tm
     until(lambda: all(map(gone, running)))  # Spark's daemon kills after the task has ended
     assert slots(sc) == 2
     assert sc.parallelize([1, 2], 2).sum() == 3
+
+
+def test_blocks_that_are_gone_before_a_shuffle_are_read_again(workers, tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks_module, "executors_share_host", lambda sc: False)
+    blocks = load(workers)
+    shares = [range(rank, len(blocks.sizes), 2) for rank in range(2)]
+    for stored in blocks.store.partitions:
+        shutil.rmtree(stored.folder)
+    arguments = staying.take, blocks, shares, str(tmp_path)
+    with pytest.raises(LostRecords, match="must hold records"):
+        workers.launch(*arguments)
+    launched = workers.launch(*arguments)
+    assert ended(launched) is None
+    launched.stop()
+    blocks.close()
 
 
 def test_a_lost_executor_ends_all_workers_and_another_takes_its_place(
