@@ -9,10 +9,11 @@ from pyspark import SparkContext, cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from sparkdl.errors import UnsupportedError
 from sparkdl.spark.cluster_check import connections, process_facts
 from sparkdl.spark.cluster_check.checks import SAME_PYTHON, find_problems
 from sparkdl.spark.cluster_check.diagnosis import Diagnosis
-from sparkdl.spark.jobs.job import describe_jobs, message, reason
+from sparkdl.spark.jobs.job import describe_jobs, message, reason, watch
 from sparkdl.spark.jobs.slots import (
     concurrent_tasks,
     dynamic,
@@ -23,6 +24,7 @@ from sparkdl.spark.jobs.slots import (
 from sparkdl.spark.records.locality import parallelize_at
 
 MOST_TASKS = 256  # that connect to each other
+EXAMINED, CONNECT = "the cluster is examined", "executors connect to each other"
 
 
 def doctor(spark: SparkSession | SparkContext) -> Diagnosis:
@@ -39,8 +41,10 @@ def doctor(spark: SparkSession | SparkContext) -> Diagnosis:
     slots(sc)  # executors that were asked for come first
     driver = process_facts.process_facts("driver")
     try:
-        with describe_jobs(sc, "the cluster is examined"):
+        with describe_jobs(sc, EXAMINED), watch(sc, EXAMINED):
             executors = ask_executors(sc)
+    except UnsupportedError as error:
+        return Diagnosis(driver, [], [str(error)])
     except (Py4JError, PySparkException) as error:
         problem = f"no Python runs on the executors: {reason(message(error))}; {SAME_PYTHON}"
         return Diagnosis(driver, [], [problem])
@@ -80,12 +84,14 @@ def ask_connections(sc):
             "dynamic allocation; to try them, set spark.dynamicAllocation.enabled=false"
         ]
     count = min(concurrent_tasks(sc), MOST_TASKS)
-    with by_value(connections), describe_jobs(sc, "executors connect to each other"):
-        rdd = sc.parallelize(range(count), count).barrier()
-        try:
+    rdd = sc.parallelize(range(count), count).barrier()
+    try:
+        with by_value(connections), describe_jobs(sc, CONNECT), watch(sc, CONNECT, is_one=True):
             failed = rdd.mapPartitions(connections.connect_tasks).collect()
-        except (Py4JError, PySparkException) as error:
-            return [f"executors could not be asked for connections: {reason(message(error))}"]
+    except UnsupportedError as error:
+        return [f"connections between executors could not be tried: {error}"]
+    except (Py4JError, PySparkException) as error:
+        return [f"connections between executors could not be tried: {reason(message(error))}"]
     cure = "open the ports between executors, or train with aggregation='driver'"
     return [f"{sentence}; {cure}" for sentence in failed]
 

@@ -8,7 +8,9 @@ import sparkdl
 from sparkdl.spark.cluster_check import process_facts
 from sparkdl.spark.cluster_check.connections import failed_connection
 from sparkdl.spark.cluster_check.doctor import by_value, doctor
+from sparkdl.spark.jobs import job_watch, waiting
 from sparkdl.spark.jobs.slots import live_executors
+from tests.spark.jobs.test_waiting import all_slots_held
 
 
 def test_a_sound_cluster_has_nothing_to_mend(spark):
@@ -21,6 +23,16 @@ def test_a_sound_cluster_has_nothing_to_mend(spark):
         assert abs(one["clock_error"]) < 1
     assert "no problems were found" in str(diagnosis)
     assert sparkdl.doctor is doctor
+
+
+def test_a_cluster_that_gives_no_slot_is_told(spark, sc, monkeypatch):
+    monkeypatch.setattr(waiting, "time_limit", lambda sc: 1.0)
+    monkeypatch.setattr(job_watch, "POLL", 0.05)
+    with all_slots_held(sc):
+        diagnosis = doctor(spark)
+    [problem] = diagnosis.problems
+    assert problem.startswith("no task of 'the cluster is examined' has started within")
+    assert "other jobs hold all slots" in problem and diagnosis.executors == []
 
 
 def test_executors_that_lack_sparkdl_are_named(spark, monkeypatch):
