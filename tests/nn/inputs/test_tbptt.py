@@ -205,7 +205,7 @@ REFUSALS = {
         },
         "conv1dtranspose_1 sees more than one step",
     ),
-    "length of a sequence": ({"layers": [L2Normalize(), *REST]}, "l2normalize_1 sees more of a"),
+    "length of a sequence": ({"layers": [L2Normalize(), *REST]}, "l2normalize_1 sees more than"),
     "length of a sequence, frozen": (
         {"layers": [Frozen(layer=L2Normalize()), *REST]},
         "frozen_1 sees more than one step",
@@ -304,7 +304,7 @@ def test_a_row_of_all_steps_may_become_steps_again(name):
 @pytest.mark.parametrize("before", [Flatten(), Reshape(shape=(-1,))], ids=str)
 def test_what_follows_from_a_row_of_all_steps_sums_them_up(before):
     layers = [before, Dense(units=2 * T), Reshape(shape=(T, 2)), LSTM(units=2), RnnOutput(units=2)]
-    with pytest.raises(ConfigError, match="reshape_.* brings dense_1, which sums up"):
+    with pytest.raises(ConfigError, match="reshape_.* feeds dense_1, which summarizes"):
         check_carries(NetworkConf(input_shape=(T, 2), layers=layers))
 
 

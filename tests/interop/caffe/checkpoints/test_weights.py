@@ -175,7 +175,7 @@ HOSTILE = {
     "zeros": (bytes(100), "NetParameter of Caffe in binary"),
     "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(100), "NetParameter of Caffe in binary"),
     "a net without weights": (wire.field(100, wire.field(1, "one")), "without any"),
-    "a length beyond the end": (wire.field(100, VERSIONS["1.0"])[:-1], "cut"),
+    "a length beyond the end": (wire.field(100, VERSIONS["1.0"])[:-1], "truncated"),
     "a blob that lacks numbers": (
         wire.field(100, wire.field(1, "one") + wire.field(7, wire.shape(3))),
         "layer 'one': a blob of shape",

@@ -361,7 +361,7 @@ PLACES = {  # what is wrong with NET's layers, and the line that is at fault
     ),
     "a loss that is read": (
         TWICE.replace("bottom: 'again' top: 'out'", "bottom: 'entropy' top: 'out'"),
-        "line 9, layer 'out': 'entropy' must not be read by a layer: it is a number of the batch",
+        "line 9, layer 'out': 'entropy' must not be read by a layer: it is one number for",
     ),
     "a layer called like the inputs": (
         "input: 'x' input_dim: 1 input_dim: 3 input_dim: 2 input_dim: 2\n"

@@ -39,7 +39,7 @@ JOINED = {
     APART % "slice_point: 10 slice_point: 30": "must undo a Concat along it",
     APART.replace("bottom: 'y'", "bottom: 'a'") % "": "got 2 tops of 1; the net does not say",
     "layer { name: 'l' type: 'EuclideanLoss' bottom: 'y' bottom: 'both' top: 'l' }": (
-        "'y' must be one batch, got 2, that a Concat along the batch"
+        "'y' must be one batch, got 2 that a Concat along the batch"
     ),
     "layer { name: 'l' type: 'Reduction' bottom: 'y' top: 'l' loss_weight: 1 }": "must be one",
     "layer { name: 'l' type: 'Eltwise' bottom: 'y' bottom: 'a' top: 'l' }": "equal numbers of",

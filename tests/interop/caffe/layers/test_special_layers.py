@@ -199,7 +199,7 @@ REFUSED = {
     "'Pooling' top: 'mask' pooling_param { kernel_size: 2 pool: AVE }": "Pooling.top must be 1 ",
     "'Convolution' convolution_param { num_output: 2 }": "kernel_size must be one number or 2",
     "'Eltwise' eltwise_param { operation: MAX coeff: 1 }": "coeff must be given with SUM",
-    "'InnerProduct' inner_product_param { num_output: 2 axis: 0 }": "axis must be an axis of .*joi",
+    "'InnerProduct' inner_product_param { num_output: 2 axis: 0 }": "axis must be an axis of .*mix",
     "'Softmax' softmax_param { axis: 0 }": "axis must be an axis of .*got 0, which mixes",
     "'Flatten' flatten_param { axis: 0 end_axis: 1 }": "axis must be an axis of .*which mixes",
     "'Tile' tile_param { axis: 0 tiles: 2 }": "axis must be an axis of .*which mixes",

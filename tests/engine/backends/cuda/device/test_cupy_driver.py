@@ -100,7 +100,7 @@ REFUSALS = {
     "pinned": (
         lambda d: d.allocate_pinned(1 << 40),
         DeviceError,
-        "no 1,099,511,627,776 bytes of pinned",
+        "allocate 1,099,511,627,776 bytes of pinned",
     ),
     "code": (
         lambda d: d.compile("nonsense"),
