@@ -232,7 +232,7 @@ def gateway(options: Mapping[str, Any], submitted: bool) -> Any:
 
 
 def create_session(conf: Any, master: str) -> SparkSession:
-    printed = printed_to(SparkContext._gateway)
+    printed = None if is_local(master) else printed_to(SparkContext._gateway)
     try:
         with told_when_slow(master, printed):
             return SparkSession.builder.config(conf=conf).getOrCreate()
