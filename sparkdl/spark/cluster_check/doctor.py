@@ -1,4 +1,4 @@
-"""Asks a cluster what keeps it from training."""
+"""Examination of a cluster for anything that prevents training."""
 
 import time
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ from sparkdl.spark.jobs.slots import (
 )
 from sparkdl.spark.records.locality import parallelize_at
 
-MOST_TASKS = 256  # that connect to each other
+MOST_TASKS = 256  # most tasks that connect to each other
 EXAMINED, CONNECT = "the cluster is examined", "executors connect to each other"
 
 
@@ -38,7 +38,7 @@ def doctor(spark: SparkSession | SparkContext) -> Diagnosis:
     spark : SparkSession or SparkContext
     """
     sc = spark.sparkContext if isinstance(spark, SparkSession) else spark
-    slots(sc)  # executors that were asked for come first
+    slots(sc)  # waits for requested executors
     driver = process_facts.process_facts("driver")
     try:
         with describe_jobs(sc, EXAMINED), watch(sc, EXAMINED):
@@ -65,9 +65,9 @@ def ask_executors(sc):
 
 
 def about_executor(facts, began, ended, gpus_of_a_task):
-    """Returns the facts with what only the driver knows: its name, and how its clock goes."""
+    """Returns the facts with those only the driver knows: its name, and the error of its clock."""
     late, early = max(0.0, facts["clock"] - ended), min(0.0, facts["clock"] - began)
-    number = facts["name"].rpartition("_")[2]  # "driver" where Spark is in this process
+    number = facts["name"].rpartition("_")[2]  # "driver" in local mode
     return facts | {
         "name": f"executor {number}",
         "number": int(number) if number.isdigit() else 0,
@@ -77,7 +77,7 @@ def about_executor(facts, began, ended, gpus_of_a_task):
 
 
 def ask_connections(sc):
-    """Returns a sentence for each connection that cannot be made, or why none was tried."""
+    """Returns a sentence for each connection that fails, or why none was tried."""
     if dynamic(sc):
         return [
             "connections between executors were not tried: Spark runs no barrier stage with "
@@ -98,7 +98,7 @@ def ask_connections(sc):
 
 @contextmanager
 def by_value(module):
-    """Sends the functions of a module along with jobs, as executors may lack sparkdl."""
+    """Pickles the functions of a module by value, as executors may lack sparkdl."""
     cloudpickle.register_pickle_by_value(module)
     try:
         yield

@@ -1,24 +1,24 @@
-"""Settings of Spark that jobs need otherwise while they run, though other threads share them."""
+"""Temporary changes to Spark settings that several threads share."""
 
 from contextlib import contextmanager
 from threading import Lock
 
 _lock = Lock()
-_held = {}  # {key: (how many hold the setting, what the user had)}
+_held = {}  # {key: (number of holders, the user's value)}
 
 
 @contextmanager
 def hold_setting(key, value, read, write):
-    """Has a setting be `value` inside; the last of those inside puts back what the first found.
+    """Sets a setting to `value` inside; the last holder restores what the first found.
 
     Parameters
     ----------
     key : hashable
-        The setting's name, and whose it is. All who hold it give the same value.
+        The setting's name, and its owner. All holders must give the same value.
     read : function () -> str or None
-        Returns the setting, None where it is not set.
+        Returns the setting, None if it is not set.
     write : function of a str or None
-        Sets it, or removes it.
+        Sets or removes it.
     """
     with _lock:
         count, before = _held.get(key) or (0, read())
@@ -37,9 +37,9 @@ def hold_setting(key, value, read, write):
 
 @contextmanager
 def override_setting(value, read, write):
-    """Has a setting be `value` for a moment, in which nobody begins or ends to hold it.
+    """Sets a setting to `value` for a moment, during which no holder may enter or leave.
 
-    Whoever did would find that value, or have it put back over what they leave.
+    A holder would see that value, or have its own change undone.
     """
     with _lock:
         before = read()

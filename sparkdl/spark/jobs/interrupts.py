@@ -1,7 +1,7 @@
-"""Ctrl-C while Spark's jobs run: one KeyboardInterrupt, and none of our jobs is left.
+"""Ctrl-C while Spark jobs run: one KeyboardInterrupt, and no job of ours is left.
 
-pyspark's handler calls the JVM, in the middle of whatever call the same thread is waiting for. Ours
-lets such a call come to its end first; another thread cancels the job, so that it does.
+pyspark's handler calls the JVM in the middle of whatever call the same thread is waiting for. Ours
+lets that call finish first; another thread cancels the job, so that it does.
 """
 
 import signal
@@ -23,7 +23,7 @@ FINALIZERS = ("weakref", "_weakrefset")  # modules
 def clean_interrupts(sc):
     """Raises KeyboardInterrupt for a Ctrl-C within, and cancels the jobs of `interruptible`.
 
-    In threads other than the main one, and under a handler of the user's own, nothing is changed.
+    Changes nothing in threads other than the main one, or if the user has installed a handler.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not is_known(before):
@@ -50,7 +50,7 @@ def is_known(handler):
 class Interrupt:
     """A handler of SIGINT; `asked` once there was one, `raised` once it has become an error.
 
-    Its tag is that of the jobs that it cancels, and of no other: it may do so when the next have
+    Its tag is given only to jobs that it may cancel, as it may still do so when the next have
     begun.
     """
 
@@ -58,7 +58,7 @@ class Interrupt:
         self._sc, self.asked, self.raised = sc, False, False
         self.tag = f"sparkdl-interruptible-{uuid.uuid4().hex}"
         self._is_repeated, self._is_closed, self._lock = False, False, threading.Lock()
-        self.depth = 0  # of the blocks of `interruptible` in which the main thread is
+        self.depth = 0  # nesting of `interruptible` in the main thread
 
     def __call__(self, number, frame):
         repeated, self._is_repeated = self._is_repeated, False
@@ -76,13 +76,13 @@ class Interrupt:
         raise KeyboardInterrupt from None
 
     def close(self):
-        """From here on it raises nothing, and repeats no interrupt that another would hear."""
+        """Makes sure that no interrupt is raised, or repeated for another handler, any more."""
         self._is_closed = True
-        with self._lock:  # an interrupt that is just being repeated comes before this ends
+        with self._lock:  # waits for an interrupt that is just being repeated
             pass
 
     def _insist(self):
-        """Cancels jobs until the main thread's call has come to its end; see `must_wait`."""
+        """Cancels jobs until the main thread's call has ended; see `must_wait`."""
         goes_on = True
         while goes_on:
             with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
@@ -91,7 +91,7 @@ class Interrupt:
             time.sleep(POLL)
 
     def _repeat(self):
-        """Interrupts the main thread once more, unless that has heard; returns whether it did."""
+        """Interrupts the main thread again unless it has reacted; returns whether it did."""
         with self._lock:
             if self.raised or self._is_closed or signal.getsignal(signal.SIGINT) is not self:
                 return False
@@ -103,7 +103,7 @@ class Interrupt:
 def must_wait(frame):
     """Returns whether a thread with this frame is in a call that an error must not leave.
 
-    It waits for the JVM, or ends an object, where Python ignores errors.
+    It waits for the JVM, or runs a finalizer, in which Python ignores errors.
     """
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
@@ -115,35 +115,35 @@ def must_wait(frame):
 
 @contextmanager
 def interruptible(sc):
-    """Has a Ctrl-C cancel the jobs that the main thread runs inside, in `clean_interrupts`."""
+    """Makes a Ctrl-C cancel the main thread's jobs inside, within `clean_interrupts`."""
     interrupt = signal.getsignal(signal.SIGINT)
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or not isinstance(interrupt, Interrupt):
         yield
         return
-    raise_if_asked(interrupt)  # and begin no job that would be cancelled at once
+    raise_if_asked(interrupt)  # begins no job that would be cancelled at once
     if not interrupt.depth:
         add_tag(sc, interrupt.tag)
     interrupt.depth += 1
     try:
         yield
     except Exception as error:
-        raise_if_asked(interrupt)  # it has been cancelled
+        raise_if_asked(interrupt)  # the job has been cancelled
         if hides_interrupt(error):
             raise KeyboardInterrupt from None
         raise
     finally:
         interrupt.depth -= 1
-        if not interrupt.depth:  # else the jobs of the block around this one would lose it
+        if not interrupt.depth:  # jobs of an enclosing block keep the tag
             with suppress(Py4JError):
                 remove_tag(sc, interrupt.tag)
     raise_if_asked(interrupt)
 
 
 def hides_interrupt(error):
-    """Returns whether an error came of a KeyboardInterrupt, in whose place it would be raised.
+    """Returns whether an error was caused by a KeyboardInterrupt, which should be raised instead.
 
-    pyspark has code that fails as it cleans up after what it has not done yet.
+    pyspark has cleanup code that fails when its setup was interrupted.
     """
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
@@ -153,6 +153,6 @@ def hides_interrupt(error):
 
 
 def raise_if_asked(interrupt):
-    """Raises KeyboardInterrupt where there was a Ctrl-C that has yet to be raised."""
+    """Raises KeyboardInterrupt if there was a Ctrl-C that has not been raised yet."""
     if interrupt.asked and not interrupt.raised:
         interrupt.end()

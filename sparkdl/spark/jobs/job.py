@@ -1,4 +1,4 @@
-"""Runs Spark jobs with a description for Spark's pages and with clear errors."""
+"""Context managers for Spark jobs: descriptions on Spark's pages, and clear errors."""
 
 import re
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ from sparkdl.spark.jobs.waiting import SlotWait
 
 BEFORE = "sparkdl: "  # on Spark's pages
 DESCRIPTION = "spark.job.description"
-LOCALITY_WAIT = "spark.locality.wait"  # of executors and of hosts
+LOCALITY_WAIT = "spark.locality.wait"  # for executors and for hosts
 TRACEBACK = "Traceback (most recent call last):"
 CANCELLED = re.compile("SPARK_JOB_CANCELLED|OPERATION_CANCELED")  # the last over Spark Connect
 OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
@@ -39,7 +39,7 @@ def job(sc, description, doing, *questions):
     doing : str
         Begins the error: "a round" failed on the cluster.
     questions : objects with `begin` and `look`
-        What else is asked while it runs; see watch_job.
+        Further checks while it runs; see watch_job.
     """
     with interruptible(sc), describe_jobs(sc, description), watch(sc, description, *questions):
         with clear_errors(doing):
@@ -56,16 +56,16 @@ def describe_jobs(sc, description):
 
 
 def watch(sc, description, *questions, is_one=False):
-    """Says what jobs that were described so wait for, and ends those that wait too long.
+    """Logs what jobs with this description wait for, and ends those that wait too long.
 
-    `is_one` as SlotWait has it.
+    `is_one` as in SlotWait.
     """
     looks = LostPlaces(sc), SlotWait(sc, description, is_one), *questions
     return watch_job(sc, on_pages(sc, description), *looks)
 
 
 def on_pages(sc, description):
-    """Returns a job's description as Spark's pages have it."""
+    """Returns a job's description as shown on Spark's pages."""
     return BEFORE + description + link_of(sc)
 
 
@@ -76,7 +76,7 @@ def outside_job_group(sc):
 
 @contextmanager
 def local_property(sc, name, value):
-    """Gives the jobs that this thread runs inside a local property of Spark."""
+    """Sets a local property of Spark for the jobs that this thread runs inside."""
     before = sc.getLocalProperty(name)
     sc.setLocalProperty(name, value)
     try:
@@ -89,7 +89,7 @@ def local_property(sc, name, value):
 def clear_errors(doing):
     """Raises a clear error for a Spark job that failed for good.
 
-    It is the error of ours that a task raised, or a WorkerError that says why.
+    It is sparkdl's own error if a task raised one, or a WorkerError that gives the reason.
     """
     try:
         yield
@@ -98,21 +98,21 @@ def clear_errors(doing):
 
 
 def error_in_text(text, doing):
-    """Returns the error that Spark's text stands for: ours, if a task raised one, is restored."""
+    """Returns the error described by Spark's text, restoring sparkdl's own if a task raised one."""
     whose = f"{doing} failed on the cluster"
     if (noted := read_noted_error(text, whose)) is not None:
         return noted
     if CANCELLED.search(text):
         return cancellation(doing)
     why = reason(text)
-    if match := OURS.fullmatch(why):  # it was not noted, but its line says enough
+    if match := OURS.fullmatch(why):  # without a note its line says enough
         return error_from_json({"error": match[1], "arguments": [match[2]]}, whose)
     kind = ConfigError if lacks_own_module(why) else WorkerError
     return kind(f"{whose}: {why}{python_cure(why)}")
 
 
 def cancellation(doing: str) -> SparkdlError:
-    """Returns the error of a job that somebody has cancelled."""
+    """Returns the error of a job that was cancelled by someone else."""
     return SparkdlError(f"{doing} ended: the job was cancelled on the cluster")
 
 
@@ -123,10 +123,12 @@ def message(error: Any) -> str:
 
 
 def reason(text: str) -> str:
-    """Returns the line of a Spark message that says why: the Python error's if there is one."""
+    """Returns the line of a Spark message that gives the reason: the Python error's if there is
+    one.
+    """
     lines = [line for line in text.splitlines() if line.strip()] or ["no reason given"]
     traces = [number for number, line in enumerate(lines) if TRACEBACK in line]
-    if traces:  # the frames of a traceback are indented, the error below them is not
+    if traces:  # the frames of a traceback are indented, unlike the error below them
         errors = [line for line in lines[traces[-1] + 1 :] if not line[0].isspace()]
         if errors:
             return errors[0]
@@ -135,23 +137,23 @@ def reason(text: str) -> str:
 
 
 def no_waiting_for_locality(sc):
-    """Runs a task wherever a slot is free, but see `staying_with_data`.
+    """Runs tasks wherever a slot is free; compare `staying_with_data`.
 
-    A task would else wait 3 s for the executor that holds its block, while another one idles: a
-    block is fetched in milliseconds.
+    Otherwise a task would wait 3 s for the executor that holds its block while another idles, yet a
+    block can be fetched in milliseconds.
     """
     return hold_of_context(sc, LOCALITY_WAIT, "0")
 
 
 def staying_with_data(sc):
-    """Runs a task where what it reads lies, as long as that executor lives, be it busy.
+    """Runs tasks where their data lies, even on a busy executor, as long as it lives.
 
-    Others may not be able to open its files. Tasks that another thread starts meanwhile stay with
-    an executor's data, too; those that would rather run on a host, as after a shuffle, do not.
+    Other executors may be unable to open its files. Tasks started meanwhile by other threads also
+    stay with an executor's data; those that only prefer a host, as after a shuffle, do not.
     """
     return hold_of_context(sc, EXECUTOR_WAIT, "1h")
 
 
 def hold_of_context(sc, name, value):
-    """Has a setting of the context be another one inside; Spark asks for each stage."""
+    """Changes a setting of the context inside; Spark reads it for each stage."""
     return hold_setting((sc.applicationId, name), value, *context_setting(sc, name))

@@ -1,7 +1,7 @@
-"""Tasks that stay with an executor's data go elsewhere once that executor is lost, or will leave.
+"""Release of tasks bound to the data of an executor that is lost or about to leave.
 
-Spark waits for an executor that is gone for as long as for one that is busy, if a task of the same
-stage had its place on another one that lives (TaskSetManager looks whether any of them does).
+Spark waits for a lost executor as long as for a busy one if any task of the same stage is bound to
+an executor that lives (TaskSetManager checks whether any of them does).
 """
 
 import time
@@ -16,12 +16,12 @@ from sparkdl.spark.jobs.slots import (
 )
 
 EXECUTOR_WAIT = "spark.locality.wait.process"  # how long a task waits for an executor's slot
-NOBODY = "sparkdl: no executor"  # a name that none has
+NOBODY = "sparkdl: no executor"  # a name that no executor has
 STILL = 5.0  # seconds without a task
 
 
 class LostPlaces:
-    """Has the tasks of a job run anywhere where none runs, and no executor keeps them waiting."""
+    """Lets a job's tasks run anywhere if none is running and they wait for no live executor."""
 
     begin = 3.0  # seconds
 
@@ -30,7 +30,7 @@ class LostPlaces:
         self._seen, self._since = None, time.monotonic()
 
     def look(self, jobs):
-        """Asks Spark for other places; it has no error to give."""
+        """Releases waiting tasks if needed; never returns an error."""
         seen, now = [progress(job) for job in jobs], time.monotonic()
         is_still = jobs and seen == self._seen and not runs_task(self._sc, jobs)
         if not is_still or not self._waits_in_vain():
@@ -39,10 +39,10 @@ class LostPlaces:
             release_tasks(self._sc)
 
     def _waits_in_vain(self):
-        """Returns whether no executor that stays is so busy that tasks may wait for it.
+        """Returns whether no remaining executor is so busy that tasks should wait for it.
 
-        Where others have tasks it must be known that one was lost, or will go: those that take more
-        of an executor than Spark's data tell may have filled it.
+        If executors run other tasks, this also requires that one was lost or will leave: tasks that
+        use more of an executor than Spark's data show may have filled it.
         """
         known, leaving = known_executors(self._sc), leaving_executors(self._sc)
         gone = {*leaving, "driver"}
@@ -62,16 +62,16 @@ class LostPlaces:
 
 
 def progress(job):
-    """Returns figures of a job that change where a task or a stage of it ends."""
+    """Returns figures of a job that change whenever one of its tasks or stages ends."""
     counts = job.numCompletedTasks(), job.numFailedTasks(), job.numKilledTasks()
     return job.jobId(), job.numCompletedStages(), *counts
 
 
 def release_tasks(sc):
-    """Has tasks that wait for an executor's slot run anywhere, those of other jobs among them.
+    """Lets tasks that wait for an executor's slot run anywhere, including those of other jobs.
 
-    Spark reads how long they wait when it hears of an executor. It does, and does no more, where it
-    is told that one it does not know will be decommissioned.
+    Spark rereads the locality wait whenever it is told about an executor. Announcing the
+    decommission of an unknown executor triggers just that.
     """
     nowhere = getattr(sc._jvm, "scala.None$").__getattr__("MODULE$")
     news = sc._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo(NOBODY, nowhere)

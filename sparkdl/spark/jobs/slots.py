@@ -1,4 +1,4 @@
-"""Task slots of a cluster, which workers that talk to each other need all at once."""
+"""Task slots and executors of a cluster, for workers that must all run at once."""
 
 import logging
 import re
@@ -8,11 +8,11 @@ from sparkdl.errors import ConfigError
 from sparkdl.spark.standalone_master import SCHEME
 
 LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)")
-PORT = re.compile(r":\d+$")  # behind a host; not there before the executor's blocks are known
+PORT = re.compile(r":\d+$")  # after a host; absent before the executor's blocks are known
 log = logging.getLogger(__name__)
-_gone_on_with = {}  # {application: how many executors it had after it waited for more in vain}
-EXECUTOR_TIMEOUT = 30.0  # seconds for executors to come that Spark was asked for
-PATIENCE = 10.0  # seconds until a wait for them is said
+_gone_on_with = {}  # {application: number of executors after a wait for more timed out}
+EXECUTOR_TIMEOUT = 30.0  # seconds to wait for requested executors
+PATIENCE = 10.0  # seconds until the wait for executors is logged
 CURE = (
     "check whether the cluster has room for more (spark.executor.memory, cores, resources), and "
     "the stderr of executors that died"
@@ -24,10 +24,10 @@ def slots(sc, least=1, resources=None, enough=None):
 
     `resources` is the ResourceProfile of the tasks, None the session's own.
 
-    Executors come one by one, and what is trained depends on how many there are: those that Spark
-    was asked for are waited for, and so are `least` slots, until there are `enough`. A wait of
-    PATIENCE is said, and so is what is gone on with after EXECUTOR_TIMEOUT; an application waits
-    for more executors than it went on with once one of them has come.
+    Executors come one by one, and the result of training depends on their number. So this waits for
+    all executors that Spark was asked for, and for `least` slots, until there are `enough`. It logs
+    a wait of PATIENCE, and what it continues with after EXECUTOR_TIMEOUT; from then on the
+    application waits again only when further executors come.
     """
     begun, is_told = time.monotonic(), False
     while lacks_slots(sc, least, resources, enough):
@@ -45,7 +45,7 @@ def slots(sc, least=1, resources=None, enough=None):
             is_told = True
         time.sleep(0.05)
     room = concurrent_tasks(sc, resources)
-    if not room and resources is not None:  # Spark would try for ten minutes
+    if not room and resources is not None:  # Spark would retry for ten minutes
         raise ConfigError(
             f"resources must fit into an executor, got {describe_profile(resources)}, but none of "
             f"{describe_executors(sc)} has room; ask for fewer, or for larger executors"
@@ -54,28 +54,28 @@ def slots(sc, least=1, resources=None, enough=None):
 
 
 def lacks_slots(sc, least, resources, enough):
-    """Returns whether more executors or slots are to be waited for."""
+    """Returns whether to wait for more executors or slots."""
     room, known = concurrent_tasks(sc, resources), executors(sc)
     if enough is not None and room >= enough:
         return False
-    is_known = known == _gone_on_with.get(sc.applicationId)  # more were waited for in vain
+    is_known = known == _gone_on_with.get(sc.applicationId)  # a wait for more has timed out
     return room < least or (known < executors_wanted(sc) and not is_known)
 
 
 def describe_profile(resources):
-    """Describes what each task takes: 2 cpus, 1 gpu."""
+    """Describes the resources of each task, such as "2 cpus, 1 gpu"."""
     requests = resources.taskResources.values()
     return ", ".join(f"{each.amount:g} {each.resourceName}" for each in requests)
 
 
 def describe_wait(sc, least, waited, resources=None):
-    """Describes which executors and slots have come while a fit waited for them."""
+    """Describes the executors and slots that have come during a wait."""
     room = f"{concurrent_tasks(sc, resources)} slots of at least {least}"
     return f"{describe_executors(sc)} and {room} started in {waited:.0f} s"
 
 
 def describe_executors(sc):
-    """Describes how many executors there are, of those that the session asked for."""
+    """Describes how many of the requested executors there are."""
     wanted = executors_wanted(sc)
     return f"{executors(sc)} executors" + (f" of {wanted}" if wanted else "")
 
@@ -91,7 +91,7 @@ def concurrent_tasks(sc, resources=None):
 
 
 def gpus_of_a_task(sc, resources=None):
-    """Returns how many GPUs Spark deals to each task: 0, or a fraction where tasks share one."""
+    """Returns the number of GPUs per task: 0 without, a fraction if tasks share one."""
     if resources is not None:
         request = resources.taskResources.get("gpu")
         return request.amount if request else 0.0
@@ -99,33 +99,33 @@ def gpus_of_a_task(sc, resources=None):
 
 
 def executors(sc):
-    """Returns the number of executors that have come; the driver counts as one in Spark's list."""
+    """Returns the number of registered executors; Spark's list includes the driver."""
     return sc._jsc.sc().getExecutorMemoryStatus().size() - 1
 
 
 def executors_share_host(sc):
-    """Returns whether all executors run on one host, so that each may open the files of others."""
+    """Returns whether all executors run on one host, so that each can open the files of others."""
     return len({host for _, host in live_executors(sc)}) <= 1
 
 
 def executor_locations(sc):
-    """Returns the places of executors, as Spark names them for tasks that shall run there.
+    """Returns the executors' locations, in the form of Spark's preferred locations of tasks.
 
-    Those that are being decommissioned get no tasks, and are left out.
+    Executors being decommissioned get no tasks, and are left out.
     """
     leaving = leaving_executors(sc)
     return [f"executor_{host}_{name}" for name, host in live_executors(sc) if name not in leaving]
 
 
 def live_executors(sc):
-    """Returns (name, host) of each executor; with Spark in this process that is the driver."""
+    """Returns (name, host) of each executor; in local mode that of the driver."""
     known = known_executors(sc, only_active=True)
     pairs = [(each.id(), PORT.sub("", each.hostPort())) for each in known]
     return [pair for pair in pairs if pair[0] != "driver"] or pairs
 
 
 def lost_executors(sc):
-    """Returns why each executor was lost that has come and gone, as Spark tells it."""
+    """Returns the reason that Spark gives for the loss of each executor that is gone."""
     return [
         value_of(each.removeReason()) or "a reason that Spark does not know"
         for each in known_executors(sc)
@@ -134,12 +134,12 @@ def lost_executors(sc):
 
 
 def decommissions(sc):
-    """Returns whether Spark is told of executors that will go."""
+    """Returns whether Spark is told of executors to be decommissioned."""
     return is_on(sc, "spark.decommission.enabled")
 
 
 def leaving_executors(sc, only_busy=False):
-    """Returns the names of executors that Spark was told will go, or of those that have tasks.
+    """Returns the names of executors being decommissioned; with `only_busy` those that run tasks.
 
     They get no more tasks.
     """
@@ -152,22 +152,22 @@ def leaving_executors(sc, only_busy=False):
 
 
 def active_tasks(sc):
-    """Returns how many tasks run now, of any job."""
+    """Returns the number of running tasks of all jobs."""
     return sum(each.activeTasks() for each in known_executors(sc) if each.isActive())
 
 
 def running_tasks(sc, names):
-    """Returns {executor: how many tasks it runs}, of these executors, as the scheduler knows it.
+    """Returns {executor: number of tasks it runs} of these executors, from Spark's scheduler.
 
-    Spark's data of executors and jobs may be as old as `spark.executor.heartbeatInterval`: a figure
-    that changes twice in `spark.ui.liveUpdate.period` is not written before another event.
+    Spark's data about executors and jobs may lag by `spark.executor.heartbeatInterval`: a figure
+    that changes twice within `spark.ui.liveUpdate.period` is not written until another event.
     """
     running = sc._jsc.sc().taskScheduler().runningTasksByExecutors()
     return {name: value_of(running.get(name)) or 0 for name in names}
 
 
 def runs_task(sc, jobs):
-    """Returns whether a task of jobs runs, as the scheduler knows it; see `running_tasks`."""
+    """Returns whether a task of these jobs runs, from Spark's scheduler; see `running_tasks`."""
     context, numbers = sc._jsc.sc(), {each for job in jobs for each in elements(job.stageIds())}
     stages = elements(context.statusStore().activeStages()) if numbers else []
     attempts = [(one.stageId(), one.attemptId()) for one in stages if one.stageId() in numbers]
@@ -186,12 +186,12 @@ def elements(sequence):
 
 
 def known_executors(sc, only_active=False):
-    """Returns Spark's summaries of executors, of which one may be the driver."""
+    """Returns Spark's summaries of executors, which may include the driver."""
     return elements(sc._jsc.sc().statusStore().executorList(only_active))
 
 
 def executors_wanted(sc):
-    """Returns the number of executors that the session asked for, 0 where Spark decides it."""
+    """Returns the number of executors that the session asked for, 0 if Spark decides."""
     local = parse_local_cluster(sc.master)
     if local is not None:
         return local[0]
@@ -218,17 +218,17 @@ def parse_local_cluster(master):
 
 
 def is_in_driver(sc):
-    """Returns whether the driver's JVM is all of Spark, whatever is set for executors."""
+    """Returns whether all tasks run in the driver's JVM, whatever the executor settings."""
     return sc.master == "local" or sc.master.startswith("local[")
 
 
 def dynamic(sc):
-    """Returns whether Spark asks for executors and gives them back as its jobs need them."""
+    """Returns whether Spark allocates executors dynamically."""
     return not is_in_driver(sc) and is_on(sc, "spark.dynamicAllocation.enabled")
 
 
 def option(sc, name, default=None):
-    """Returns an option of the session; `sc.getConf()` copies all, one call to the JVM each."""
+    """Returns an option of the session; `sc.getConf()` would copy all, with a JVM call for each."""
     return sc._conf.get(name, default)
 
 
@@ -238,15 +238,15 @@ def is_on(sc, name, default="false"):
 
 
 def is_true(text):
-    """Returns whether a setting says true, in any case, as Spark reads it."""
+    """Returns whether a setting is true, in any case, as Spark reads it."""
     return text.strip().lower() == "true"
 
 
 def launch_obstacle(sc):
-    """Returns why workers that talk to each other cannot run, all at once, in a stage; or None.
+    """Returns why communicating workers cannot all run at once in a stage, or None.
 
-    Spark runs no barrier stage where its allocation is dynamic. The ordinary stage in its place
-    must have each task once: the copy of a slow task would be a second worker of the same rank.
+    Spark does not run barrier stages under dynamic allocation. The ordinary stage in their place
+    must run each task only once: a speculative copy would be a second worker of the same rank.
     """
     if dynamic(sc) and is_on(sc, "spark.speculation"):
         return (
@@ -256,7 +256,7 @@ def launch_obstacle(sc):
 
 
 def check_launch(sc):
-    """Raises ConfigError where workers that talk to each other cannot run."""
+    """Raises ConfigError if communicating workers cannot run in this session."""
     if launch_obstacle(sc) is not None:
         raise ConfigError(
             "spark.speculation must be false where workers talk to each other and "

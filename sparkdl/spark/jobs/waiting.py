@@ -1,7 +1,7 @@
-"""Says what a job waits for while none of its tasks runs, and ends one that waits too long.
+"""Diagnosis of jobs that wait without running tasks; ends those that wait too long.
 
-Spark waits without an end and without a word: for executors that never come or die at start, for
-slots that other jobs hold, for a launch of tasks that its driver had no memory for.
+Spark waits indefinitely and silently: for executors that never come or die at start, for slots
+held by other jobs, or for tasks whose launch failed for lack of driver memory.
 """
 
 import logging
@@ -23,21 +23,21 @@ from sparkdl.spark.jobs.slots import (
 
 log = logging.getLogger(__name__)
 SETTING = "spark.sparkdl.slotTimeout"
-DEFAULT = "8m"  # less than a master's stall_timeout, whose error could name no cause
-PATIENCE = 15.0  # seconds until it is said
+DEFAULT = "8m"  # less than a master's stall_timeout, whose error could not name the cause
+PATIENCE = 15.0  # seconds until the wait is logged
 MIB = 1 << 20
 
 
 class SlotWait:
-    """Warns where a job has no running task for PATIENCE; after SETTING its answer is an error.
+    """Warns if a job has no running task for PATIENCE; returns an error after SETTING.
 
     Parameters
     ----------
     description : str
         Of the job, for messages.
     is_one : bool
-        Whether there is one job and no other work of the driver. Until Spark knows of it, it waits:
-        a barrier stage does not begin while it needs more slots than there are.
+        Whether there is one job and the driver does nothing else. Then it counts as waiting even
+        before Spark lists it: a barrier stage does not begin until it has all its slots.
     """
 
     def __init__(self, sc, description, is_one=False):
@@ -46,7 +46,7 @@ class SlotWait:
         self.begin = min(PATIENCE, self._limit) / 2
 
     def look(self, jobs):
-        """Returns an UnsupportedError where the cluster had no slot for it in all the time."""
+        """Returns an UnsupportedError if the job has had no slot for the whole time limit."""
         now = time.monotonic()
         if sum(job.numActiveTasks() for job in jobs) or not (jobs or self._is_one):
             self._since = now
@@ -66,13 +66,13 @@ class SlotWait:
 
 
 def time_limit(sc):
-    """Returns for how many seconds a job may wait for its first slot."""
+    """Returns the seconds that a job may wait for its first slot."""
     return parse_seconds(sc, option(sc, SETTING, DEFAULT))
 
 
-@lru_cache(maxsize=1)  # it takes six calls of the JVM, and there is a job for each round
+@lru_cache(maxsize=1)  # it takes six calls of the JVM, and each round is a job
 def parse_seconds(sc, text):
-    """Returns the seconds of a time as Spark writes it."""
+    """Returns the seconds of a duration in Spark's notation."""
     try:
         return sc._jvm.org.apache.spark.network.util.JavaUtils.timeStringAsSec(text)
     except (Py4JError, PySparkException) as error:
@@ -80,11 +80,11 @@ def parse_seconds(sc, text):
 
 
 def cluster_state(sc):
-    """Returns what there is of slots, executors and the driver's memory, in a line."""
+    """Describes slots, executors and the driver's free memory, in one line."""
     lost = lost_executors(sc)
     gone = f", {len(lost)} lost, the last for {lost[-1]!r}" if lost else ""
     count = concurrent_tasks(sc)
-    taken = min(active_tasks(sc), count)  # Spark may know of a task's start before the last's end
+    taken = min(active_tasks(sc), count)  # Spark may see a task start before the last one ends
     return (
         f"the cluster has {count} slots, of which {taken} are taken; "
         f"{describe_executors(sc)}{gone}; {free_heap(sc)}"
@@ -99,7 +99,7 @@ def free_heap(sc):
 
 
 def cure(sc):
-    """Returns what helps against what `cluster_state` says."""
+    """Returns the remedy for the state that `cluster_state` describes."""
     slots = concurrent_tasks(sc)
     if not slots:
         return (

@@ -1,4 +1,4 @@
-"""Shares of the workers of a barrier stage: one partition each of blocks and validation batches."""
+"""Distribution of blocks and validation batches to the workers of a barrier stage."""
 
 from contextlib import closing, contextmanager
 
@@ -13,26 +13,26 @@ from sparkdl.training.workers.contribution import Failure
 
 
 def deal_blocks(blocks, shares, team, validation=None):
-    """Returns an RDD with a partition for each task, to run a barrier stage on.
+    """Returns an RDD with one partition per task, to run a barrier stage on.
 
-    Its items are (number, Batch) for the blocks of its workers, or a StoredShare for each worker,
-    and ((partition, position), Batch or Failure) for what they evaluate, or StoredBatches for each
-    worker: such a stage takes one RDD.
+    Its items are (number, Batch) for the blocks of its workers, or a StoredShare per worker, and
+    ((partition, position), Batch or Failure) for validation data, or StoredBatches per worker. Both
+    are in one RDD because a barrier stage takes only one.
 
     Parameters
     ----------
     blocks : SparkBlocks
     shares : sequence of sequences of int
-        For each rank the numbers of its blocks.
+        The numbers of the blocks of each rank.
     team : Team
     validation : ValidationRecords, RDD of Batch and Failure, or None
 
     Raises
     ------
     WorkerError
-        The blocks could not be brought to the workers, as LostRecords where some are gone.
+        If blocks could not be brought to the workers; LostRecords if some are gone.
     """
-    from sparkdl.spark.records.validation_records import (  # an executor needs none of it
+    from sparkdl.spark.records.validation_records import (  # executors don't need this import
         ValidationRecords,
         rdd_of,
     )
@@ -54,7 +54,7 @@ def deal_blocks(blocks, shares, team, validation=None):
 
 
 def deal_items(items, validation, team):
-    """Returns an RDD of items and of an RDD of batches to evaluate on, a partition for a task."""
+    """Returns an RDD of items and validation batches, partitioned by task."""
     if validation is not None:
         items = items.union(validation.mapPartitionsWithIndex(place_batches))
     return items.partitionBy(team.tasks, team.task)
@@ -77,8 +77,8 @@ def place_batches(partition, batches):
 def split_items(items):
     """Splits the items of a worker into two iterators, (blocks, validation).
 
-    The first gives (number, Batch) as they come. The second gives Batches, in the same order at
-    each launch; it can be asked once the first has ended.
+    The first gives (number, Batch) as they arrive. The second gives Batches, in the same order at
+    each launch; it can be used once the first has ended.
     """
     with closing(ScratchFile("sparkdl-validation-")) as scratch:
         later = BatchSpool(scratch)
@@ -86,13 +86,13 @@ def split_items(items):
 
 
 class BatchSpool:
-    """Batches spooled to a file until they are wanted, or found where they are stored."""
+    """Validation batches spooled to a file until needed, or read where they are stored."""
 
     def __init__(self, scratch):
         self._scratch, self._places, self._stored, self._complete = scratch, {}, (), False
 
     def after(self, items):
-        """Yields the blocks among the items; what else comes is kept."""
+        """Yields the blocks among the items; keeps everything else."""
         for key, item in items:
             if isinstance(item, Failure):
                 raise item.error

@@ -1,7 +1,7 @@
-"""Workers of one fit that run until it ends, all at once: the tasks of one stage.
+"""A Spark stage whose tasks are the workers of a fit, all running at once until it ends.
 
-It is a barrier stage. Where Spark decides how many executors there are it runs none such, and an
-ordinary stage takes its place: its tasks meet at the driver, and the first one lost ends all.
+It is a barrier stage. Dynamic allocation does not support these, so an ordinary stage takes its
+place: its tasks meet at the driver, and the loss of one ends them all.
 """
 
 import logging
@@ -31,12 +31,12 @@ from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import split_items
 
 log = logging.getLogger(__name__)
-GRACE = 15.0  # seconds: Spark kills the process of a cancelled task after some 4
+GRACE = 15.0  # seconds; Spark kills the process of a cancelled task after about 4
 POLL = 0.05
 
 
 class WorkerStage:
-    """A stage of workers that runs beside the driver's own work; see training's LaunchedWorkers.
+    """A stage of workers that runs alongside the driver's own work; see training's LaunchedWorkers.
 
     Parameters
     ----------
@@ -44,16 +44,16 @@ class WorkerStage:
     task : function (shared, rank, blocks, validation)
         It may hold secrets, but nothing that grows with the data; see `check_command`.
     shares : RDD with a partition for each task, of items as `split_items` takes them
-    shared : what all workers are given
+    shared : value given to all workers
     evaluates : bool
-        Whether there is data to evaluate on among the items.
+        Whether the items include validation data.
     each : StageSettings
     resources : ResourceProfile or None
-        What a task takes of its executor; None: what the session's tasks take.
+        Executor resources of a task; None: those of the session's tasks.
     is_barrier : bool
-        Whether Spark starts all tasks at once, and ends all with the first that is lost.
+        Whether Spark starts all tasks at once, and ends all when one is lost.
     missing : int
-        Slots that Spark is asked for while the stage runs, on which its workers would spread.
+        Slots to request while the stage runs, over which its workers would spread.
     """
 
     def __init__(
@@ -80,18 +80,18 @@ class WorkerStage:
         return count_tasks(self._sc, self._tag) >= tasks
 
     def error(self):
-        """Returns why the stage has ended before its time, or must, or None."""
+        """Returns why the stage has ended early, or must end, or None."""
         if self._error is None and not self._is_barrier and self._thread.is_alive():
             with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
                 self._error = first_failure(self._sc, self._job_ids())
         return self._error
 
     def is_finished(self):
-        """Returns whether all workers have ended well."""
+        """Returns whether all workers have ended successfully."""
         return self._done
 
     def stop(self):
-        """Ends what still runs, and waits until it has."""
+        """Stops whatever still runs, and waits until it has ended."""
         if self._wish is None:
             self._stop()
             return
@@ -105,7 +105,7 @@ class WorkerStage:
         deadline = time.monotonic() + GRACE
         with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
             while self._thread.is_alive() and time.monotonic() < deadline:
-                cancel_tag(self._sc, self._tag)  # again, as its job may only now begin
+                cancel_tag(self._sc, self._tag)  # again, as its job may have begun only now
                 self._thread.join(POLL)
             while (tasks := count_tasks(self._sc, self._tag)) and time.monotonic() < deadline:
                 time.sleep(POLL)
@@ -128,7 +128,7 @@ class WorkerStage:
         except (Py4JError, PySparkException) as error:
             known = None if self._is_barrier else first_failure(self._sc, self._job_ids())
             self._error = self._error or known or failure(message(error))
-        except Exception as error:  # most often that task or shared cannot travel
+        except Exception as error:  # most often because task or shared cannot be pickled
             self._error = error
 
     def _job_ids(self):
@@ -136,7 +136,7 @@ class WorkerStage:
 
 
 class StageSettings(NamedTuple):
-    """How the tasks of a stage compute.
+    """Settings of a stage's tasks.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class StageSettings(NamedTuple):
 
 
 def work(task, shared, evaluates, each, items):
-    """Runs a task on an executor."""
+    """Runs a stage's task on an executor."""
     device, shared_team, threads = each
     team = shared_team.value
     workers = team.workers(TaskContext.get().partitionId())
@@ -168,9 +168,9 @@ def work(task, shared, evaluates, each, items):
 
 
 def check_first_attempt(context, workers):
-    """Raises WorkerError in a task that Spark has started again: the others have gone on.
+    """Raises WorkerError in a task that Spark has restarted, as the other workers have gone on.
 
-    A barrier stage is started again as a whole.
+    A barrier stage is restarted as a whole.
     """
     if context.attemptNumber() and not isinstance(context, BarrierTaskContext):
         ranks = ", ".join(str(worker.rank) for worker in workers)

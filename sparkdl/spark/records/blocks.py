@@ -1,8 +1,8 @@
-"""A data set as blocks: records that the executors have stored, and which block each belongs to.
+"""A data set as blocks: records stored on the executors, and the block that each belongs to.
 
-Workers that stay take their blocks from the folders themselves. For rounds of the driver each block
-is a partition of one cached RDD; a round computes on the partitions it has chosen and touches no
-other, whatever their number. What is lost with an executor, Spark makes again from the data.
+Resident workers read their blocks from the executors' folders. For rounds of the driver each block
+is a partition of one cached RDD; a round computes only its chosen partitions, whatever their total
+number. Spark recomputes what is lost with an executor.
 """
 
 from functools import cached_property
@@ -30,8 +30,8 @@ class SparkBlocks:
     Attributes
     ----------
     launches : int
-        How often workers that stay were launched on them, but for launches while all executors were
-        there that hold records: from the second on some may have been lost.
+        Launches of resident workers on these blocks, except those while all executors that hold
+        records were present: from the second on some may have been lost.
     """
 
     def __init__(self, opened: Any, dealing: Dealing, level: StorageLevel) -> None:
@@ -42,7 +42,7 @@ class SparkBlocks:
     @cached_property
     def rdd(self):
         """An RDD with one partition of (number, piece) pairs for each block, in Spark's cache."""
-        # Kept as the JVM has them, in pieces: no Python process is needed but the one that trains.
+        # Cached in pieces in the JVM, so that no Python process is needed except for training.
         dealt = self.pieces().partitionBy(len(self.sizes), int).persist(self._level)
         try:
             return write_shuffle(dealt)
@@ -55,7 +55,7 @@ class SparkBlocks:
         return self.store.rdd.context
 
     def read_again(self):
-        """Has the next launch read the records anew; see ExecutorStore.read_again."""
+        """Makes the next launch reread the records; see ExecutorStore.read_again."""
         self.store.read_again()
 
     def pieces(self, numbers=None):
@@ -63,14 +63,14 @@ class SparkBlocks:
         return self.store.pieces(self.dealing, numbers)
 
     def chosen(self, numbers):
-        """Returns an RDD of the blocks `numbers` alone, in ascending order."""
+        """Returns an RDD of only the blocks `numbers`, in ascending order."""
         return prune_partitions(self.rdd, numbers)
 
     def shares(self, shares):
         """Returns a StoredShare for each of these lists of blocks.
 
-        None unless every executor can open the folders of all. After the first launch executors may
-        have been lost: what they had is read again.
+        None unless every executor can open all folders. After the first launch executors may have
+        been lost: their records are read again.
         """
         if self.launches > 1:
             self.store.locate()
@@ -83,14 +83,14 @@ class SparkBlocks:
         ]
 
     def close(self, keep=False):
-        """Frees what the executors hold; with `keep`, records may stay for the next fit."""
+        """Frees the executors' storage; with `keep`, records may stay for the next fit."""
         if "rdd" in vars(self):
             self.rdd.unpersist()
         self._opened.release(keep and self.launches <= 1)
 
 
 def load_blocks(open_records, size, workers, options):
-    """Deals records, which are read where no earlier fit has done so, into blocks.
+    """Deals records into blocks, reading them unless an earlier fit has.
 
     Parameters
     ----------
@@ -98,13 +98,13 @@ def load_blocks(open_records, size, workers, options):
     size : int
         Records of a block.
     workers : function () -> int
-        Asked once the first job has run: only then have all executors come.
+        Called after the first job, as only then have all executors come.
     options : has repartition, seed and storage_level
 
     Raises
     ------
     DataError
-        For the first record that cannot be used, and where there are none.
+        For the first unusable record, or if there are none.
     """
     level, opened = storage_level(options), open_records()
     counts, nbytes = opened.store.counts, opened.store.nbytes
@@ -124,9 +124,9 @@ def storage_level(options):
 
 
 def write_shuffle(rdd):
-    """Has a shuffled RDD's pieces written to the executors' disks, where the records lie.
+    """Writes a shuffled RDD's pieces to the executors' disks, where the records lie.
 
-    Returns the RDD. One partition asks for the pieces of all.
+    Returns the RDD. Computing one partition requires the pieces of all.
     """
     with staying_with_data(rdd.context):
         rdd.context.runJob(rdd, take_nothing, [0])
@@ -138,10 +138,10 @@ def take_nothing(_):
 
 
 def prune_partitions(rdd, numbers):
-    """Keeps some partitions of an RDD, in ascending order.
+    """Returns an RDD of some partitions, in ascending order.
 
-    Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set
-    is one.
+    It uses Spark's PartitionPruningRDD, which takes a function from Int to Boolean; a Scala set is
+    one.
     """
     jvm, scala_rdd = rdd.context._jvm, rdd._jrdd.rdd()
     numbers_set = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
