@@ -1,7 +1,7 @@
 """Runs fits with faults for some minutes: python -m tests.chaos --minutes 10 --seed 1.
 
-With --on hosts they are faults of the link between two hosts, which are namespaces: this needs
-root and nftables. With --on yarn they are faults of HDFS and YARN too, which come from Maven.
+With --on hosts, the faults hit the link between two hosts (Linux namespaces): this needs root and
+nftables. With --on yarn, they also hit HDFS and YARN, which are downloaded from Maven.
 """
 
 import argparse
@@ -18,7 +18,7 @@ CLUSTERS = {"local": local_cluster, "hosts": hosts, "yarn": on_yarn}
 
 
 def main():
-    """Prints a Markdown row for each turn; returns 1 if anything was wrong, or a fit has failed."""
+    """Prints a Markdown row per turn; returns 1 if anything was wrong or a fit failed."""
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.chaos")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=0)

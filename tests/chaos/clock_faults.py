@@ -1,4 +1,4 @@
-"""Clocks that jump by an hour: of an executor with its Python, or of the driver's JVM (clock.c)."""
+"""Makes clocks jump by an hour: an executor's and its Python's, or the driver JVM's (clock.c)."""
 
 import os
 import struct
@@ -14,7 +14,7 @@ OF_EXECUTORS = {"spark.executorEnv.CHAOS_CLOCK": "clock"}  # in the folder of ea
 
 @contextmanager
 def adjustable_clocks(folder):
-    """Gives JVMs that this process starts clocks that can jump, and Python below executors."""
+    """Gives adjustable clocks to the JVMs this process starts and to their executors' Python."""
     library, clock = Path(folder, "clock.so"), Path(folder, "clock")
     command = ["cc", "-O1", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"]
     subprocess.run(command, check=True, timeout=60)
@@ -43,7 +43,7 @@ def turning_driver(seconds):
 
 
 def turn_clock(path, seconds):
-    """Adds seconds to what a clock is ahead; all processes that have it see it at once."""
+    """Moves a clock forward by some seconds; all processes that use it see this at once."""
     with open(path, "r+b", buffering=0) as file:
         [ahead] = struct.unpack("=q", file.read(8))
         file.seek(0)

@@ -1,4 +1,4 @@
-"""Faults of HDFS and YARN: functions of their HadoopDaemons, and of a worker's process."""
+"""Faults of HDFS and YARN, as functions of the HadoopDaemons and a worker's process."""
 
 import time
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ DATA, KEPT = "/chaos/data", "/chaos/kept"  # what fits read, and where they save
 
 @dataclass(frozen=True)
 class HadoopDaemons:
-    """HDFS and YARN whose daemons are killed or stopped, and come back."""
+    """HDFS and YARN, whose daemons can be killed or suspended, and recover."""
 
     hdfs: Hdfs
     yarn: Yarn
@@ -29,17 +29,17 @@ class HadoopDaemons:
         self.hdfs.namenode.wait()
 
     def kill_node_manager(self):
-        """Kills the last one; its containers run on."""
+        """Kills the last NodeManager; its containers keep running."""
         self.yarn.daemons[-1].end()
 
     def limit_bytes(self, size):
-        """Lets what fits save take so many bytes in all; None: any number of them."""
+        """Sets a quota, in bytes, on what fits save; None removes it."""
         size = (1 << 63) - 1 if size is None else size
         self.hdfs.make(KEPT)
         self.hdfs.set_quota(KEPT, SAME, size)
 
     def heal(self):
-        """Starts again what has ended."""
+        """Restarts the daemons that have ended."""
         if has_ended(self.hdfs.namenode):
             self.start_name_node()
         for number, node in self.hdfs.datanodes.items():
@@ -54,7 +54,7 @@ def has_ended(daemon):
 
 
 def restart_name_node(seconds):
-    """Returns a fault: the NameNode is killed, and another starts after so many seconds."""
+    """Returns a fault that kills the NameNode and starts a new one after some seconds."""
 
     def restart(hadoop, _):
         hadoop.kill_name_node()
@@ -65,7 +65,7 @@ def restart_name_node(seconds):
 
 
 def stop(find, seconds):
-    """Returns a fault: the daemon that is found is stopped for so many seconds."""
+    """Returns a fault that suspends the chosen daemon for some seconds."""
 
     def pause(hadoop, _):
         stopping(seconds)(psutil.Process(find(hadoop).process.pid))
@@ -74,7 +74,7 @@ def stop(find, seconds):
 
 
 def kill_container(hadoop, worker):
-    """Kills all processes of a container, as the kernel does where memory runs out."""
+    """Kills all processes of a container, as the kernel does when memory runs out."""
     name = Path(executor_of(worker).cwd()).name
     hadoop.yarn.kill_container(name)
 

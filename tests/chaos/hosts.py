@@ -1,4 +1,4 @@
-"""Fits over two hosts with one fault of the link each, and what became of them."""
+"""Fits across two hosts, each with one link fault, and their outcomes."""
 
 import json
 import random
@@ -26,7 +26,7 @@ ENOUGH = 300.0  # seconds after which a fit hangs
 
 @dataclass
 class Hosts:
-    """A cluster over two hosts, a driver on the left, and fits with faults of the right."""
+    """A cluster on two hosts, with the driver on the left and the faults on the right."""
 
     made: Cluster
     driver: subprocess.Popen
@@ -36,7 +36,7 @@ class Hosts:
         self._calm = {}
 
     def take_turn(self, seed):
-        """Returns the Outcome of a fit with a fault, both of this seed."""
+        """Returns the Outcome of a fit with a fault, both drawn from this seed."""
         draw = random.Random(seed)
         name, fault = draw.choice(list(MASTERS)), draw.choice(self.faults)
         after = draw.randrange(2, RECORDS * EPOCHS // 8)
@@ -66,7 +66,7 @@ class Hosts:
         return hurt
 
     def calm(self, name):
-        """Returns what the driver answers where nothing disturbs the fit."""
+        """Returns the driver's answer for a fit without faults."""
         if name not in self._calm:
             with tempfile.TemporaryDirectory() as folder:
                 self._calm[name] = self.ask(self.request(name, folder))
@@ -86,7 +86,7 @@ class Hosts:
         return json.loads(self.driver.stdout.readline())
 
     def left(self):
-        """Returns the commands of processes that a fit has left on the right host."""
+        """Returns the commands of processes that a fit left behind on the right host."""
         try:
             until(lambda: not self.running(), 60.0)
         except AssertionError:
@@ -100,7 +100,7 @@ class Hosts:
 
 @contextmanager
 def hosts(only=tuple(LINK_FAULTS)):
-    """Yields Hosts, with these faults; at the end nothing of them runs any more."""
+    """Yields Hosts with these faults; on exit, all their processes have ended."""
     with (
         tempfile.TemporaryDirectory() as folder,
         two_hosts() as pair,

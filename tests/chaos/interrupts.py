@@ -25,7 +25,7 @@ HEAD = "| master | interrupts | in a fit | before its first round | wrong |\n" +
 
 
 def main():
-    """Prints a Markdown row for each master; returns 1 if anything was wrong."""
+    """Prints a Markdown row per master; returns 1 if anything was wrong."""
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.chaos.interrupts")
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
@@ -44,7 +44,7 @@ def main():
 
 
 def interrupt_fits(sc, name, times, seed):
-    """Returns a Counter of what became of a master's fits, each interrupted once."""
+    """Counts the outcomes of a master's fits, each interrupted once."""
     master = replace(MASTERS[name].master, workers=2)
     fit(sc, master)  # starts the processes
     began = time.monotonic()
@@ -63,7 +63,7 @@ def fit(sc, master, epochs=EPOCHS):
 
 
 def interrupt_fit(sc, master, delay):
-    """Yields what became of a fit that a Ctrl-C interrupts after `delay` seconds."""
+    """Yields the outcomes of a fit that Ctrl-C interrupts after `delay` seconds."""
     net, has_ended = SparkNetwork(sc, rich(), master), False
     timer = threading.Timer(delay, os.kill, [os.getpid(), signal.SIGINT])
     try:
@@ -80,7 +80,7 @@ def interrupt_fit(sc, master, delay):
 
 
 def wrongs(sc, net, master):
-    """Yields what should not be after an interrupt, and "early" where no round had ended."""
+    """Yields what is wrong after an interrupt, and "early" if no round had ended."""
     state, history = net.network.state, net.history
     if jobs := jobs_left(sc):
         yield f"jobs left: {jobs}"
@@ -100,7 +100,7 @@ def wrongs(sc, net, master):
 
 
 def jobs_left(sc, limit=60.0):
-    """Returns Spark's descriptions of the jobs that still run after so many seconds."""
+    """Returns Spark's descriptions of the jobs that still run after some seconds."""
     deadline = time.monotonic() + limit
     while (jobs := running_jobs(sc)) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -1,6 +1,6 @@
-"""Faults of the link between two hosts: functions of the host and of an Event, at which they end.
+"""Faults of the link between two hosts: functions of the host and of an Event that ends the fault.
 
-Packets are lost by nftables (apt-get install nftables).
+nftables drops the packets (apt-get install nftables).
 """
 
 from contextlib import suppress
@@ -38,7 +38,7 @@ def cutting(seconds):
 
 
 def filtering(arriving, leaving, seconds=None):
-    """Returns a fault by rules of nftables; None: to the end of the fit."""
+    """Returns a fault made by nftables rules; None: until the end of the fit."""
 
     def drop(host, over):
         rules = RULES.format(arriving=arriving, leaving=leaving)
@@ -59,7 +59,7 @@ def limiting(rate):
 
 
 def reset(host, over):
-    """Ends all connections of the host, those of Spark too."""
+    """Resets all connections of the host, including Spark's."""
     host.run("ss", "--kill", "state", "established", check=False)
 
 
@@ -71,7 +71,7 @@ def kill_executor(host, over):
 
 
 def heal(host):
-    """Takes back what a fault has left."""
+    """Removes whatever a fault left behind."""
     host.run("nft", "flush", "ruleset")
     host.limit(None)
     host.mend()

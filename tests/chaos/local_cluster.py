@@ -1,4 +1,4 @@
-"""Fits on executors of this machine with a fault each, and what became of them."""
+"""Fits on executors of this machine, each with one fault, and their outcomes."""
 
 import random
 import tempfile
@@ -31,7 +31,7 @@ FAULTS = PROCESS_FAULTS | RESOURCE_FAULTS | CLOCK_FAULTS
 
 @contextmanager
 def local_cluster(only=tuple(FAULTS)):
-    """Yields LocalCluster, with these faults."""
+    """Yields a LocalCluster with these faults."""
     with (
         tempfile.TemporaryDirectory() as folder,
         adjustable_clocks(folder),
@@ -48,7 +48,7 @@ class LocalCluster:
         self.sc, self.faults, self._calm = sc, faults, {}
 
     def take_turn(self, seed):
-        """Returns the Outcome of a fit with a fault, both of this seed."""
+        """Returns the Outcome of a fit with a fault, both drawn from this seed."""
         draw = random.Random(seed)
         name, fault = draw.choice(list(MASTERS)), draw.choice(list(self.faults))
         after = draw.randrange(2, RECORDS * EPOCHS // 8)
@@ -80,13 +80,13 @@ class LocalCluster:
         return Outcome(name, fault, striker.struck, *times, restarts, error, tuple(wrong))
 
     def calm(self, name):
-        """Returns the parameters of the fit that nothing disturbs."""
+        """Returns the parameters of the fit without faults."""
         if name not in self._calm:
             self._calm[name] = self.fit(name, None)[0].network.state.params
         return self._calm[name]
 
     def fit(self, name, transform):
-        """Returns (SparkNetwork, History) of a fit of a master of the table."""
+        """Returns (SparkNetwork, History) of a fit under a master from the table."""
         master = replace(MASTERS[name].master, workers=WORKERS)
         if master.resident:
             master = replace(master, timeout=LIMIT, stall_timeout=10 * LIMIT, snapshot_every=2)
@@ -97,7 +97,7 @@ class LocalCluster:
         return arrays(RECORDS, 25, transform)
 
     def options(self):
-        """Returns more options of a fit."""
+        """Returns extra options for `fit`."""
         return {}
 
     def after_turn(self):
@@ -117,7 +117,7 @@ def process(pid):
 
 
 def is_spawned(process):
-    """Returns whether a process is a task's own; Spark keeps those of its daemon."""
+    """Returns whether a task spawned this process; Spark keeps its daemon's processes alive."""
     try:
         return "spawn_main" in " ".join(process.cmdline())
     except psutil.Error:

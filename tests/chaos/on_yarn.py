@@ -1,4 +1,4 @@
-"""Fits on YARN that read from HDFS and save there, with a fault of Hadoop or of a worker each."""
+"""Fits on YARN that read from and save to HDFS, each with one Hadoop or worker fault."""
 
 import os
 import tempfile
@@ -35,7 +35,7 @@ EXECUTORS = {
 
 @contextmanager
 def on_yarn(only=tuple(FAULTS)):
-    """Yields OnYarn, with these faults; at the end all daemons are gone."""
+    """Yields OnYarn with these faults; on exit, all daemons have ended."""
     with tempfile.TemporaryDirectory() as folder:
         hdfs = Hdfs(Path(folder, "hadoop")).start()
         try:
@@ -51,7 +51,7 @@ def on_yarn(only=tuple(FAULTS)):
 
 
 class OnYarn(LocalCluster):
-    """The cluster of a SparkContext on YARN, and faults of its daemons and workers."""
+    """A SparkContext's cluster on YARN, and faults of its daemons and workers."""
 
     def __init__(self, sc, hadoop, only):
         super().__init__(sc, {name: partial(FAULTS[name], hadoop) for name in only})
@@ -74,7 +74,7 @@ class OnYarn(LocalCluster):
         return {"checkpoints": Checkpoints(path=f"{self.uri}{KEPT}", every_rounds=2)}
 
     def after_turn(self):
-        """Starts again what has ended; returns what is wrong with the checkpoints."""
+        """Restarts ended daemons; returns what is wrong with the checkpoints."""
         self.hadoop.heal()
         self.hadoop.limit_bytes(None)
         kept = f"{self.uri}{KEPT}"

@@ -1,4 +1,4 @@
-"""What became of a fit with a fault, and how it is printed."""
+"""The outcome of a fit with a fault, and its printed form."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ HEAD = f"| {' | '.join(COLUMNS)} |\n" + "|---" * len(COLUMNS) + "|"
 
 
 class Outcome(NamedTuple):
-    """What became of a fit.
+    """The outcome of a fit.
 
     Parameters
     ----------
@@ -19,9 +19,9 @@ class Outcome(NamedTuple):
         The longest time, in seconds, without a new minibatch, from the fault to the last one.
     restarts : int
     error : str
-        The error that it raised, "" where it has finished.
+        The error that the fit raised, or "" if it finished.
     wrong : tuple of str
-        What should not be.
+        Violated expectations.
     """
 
     master: str
@@ -42,13 +42,13 @@ class Outcome(NamedTuple):
 
 
 def wrongs(row, same, examples, expected):
-    """Returns what a fit of a Row of MASTERS has wrong, as a list of str.
+    """Lists the violated expectations of a fit under a Row of MASTERS, as str.
 
     Parameters
     ----------
     row : Row
     same : bool
-        Whether it has the weights of a fit without faults.
+        Whether its weights equal those of a fit without faults.
     examples, expected : list of int
         The records of each epoch.
     """

@@ -47,7 +47,7 @@ PROCESS_FAULTS = {
 
 
 def hurting(do, slow, choose):
-    """Returns a fault of one of the processes that have called `slow`.
+    """Returns a fault that hits one of the processes that called `slow`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Memory, disks and files that an executor has no more: functions of a worker's process."""
+"""Faults that take memory, disk space or files from an executor; each takes a worker's process."""
 
 import resource
 import shutil
@@ -17,7 +17,7 @@ MEGABYTES = 64  # of the disk that Spark and all temporary files of executors ha
 
 @contextmanager
 def spark_disk(folder):
-    """Yields settings for Spark to have a small disk, where this user may mount one."""
+    """Yields Spark settings for a small disk, mounted if this user may mount disks."""
     disk = Path(folder, "disk")
     with small_disk(disk, f"{MEGABYTES}m") if may_mount() else nullcontext():
         disk.mkdir(exist_ok=True)
@@ -25,7 +25,7 @@ def spark_disk(folder):
 
 
 def limit_memory(worker):
-    """Has the kernel refuse a worker all memory beyond what it has, as `ulimit -v` does."""
+    """Makes the kernel refuse a worker any further memory, as `ulimit -v` does."""
     most = worker.memory_info().vms
     worker.rlimit(resource.RLIMIT_AS, (most, most))
 
@@ -47,7 +47,7 @@ def fill_disk(seconds):
 
 
 def remove_records(worker):
-    """Removes what a fit has stored of its records on an executor, as cleaners of /tmp do."""
+    """Removes the records a fit stored on an executor, as cleaners of /tmp do."""
     for disk in disks_of(worker):
         for folder in disk.glob("sparkdl-*"):
             shutil.rmtree(folder)
@@ -59,12 +59,12 @@ def remove_records_and_kill(worker):
 
 
 def disks_of(worker):
-    """Returns the folders that Spark has given the executor of a worker."""
+    """Returns the local folders that Spark assigned to a worker's executor."""
     return list(map(Path, environment_of(worker)["SPARK_LOCAL_DIRS"].split(",")))
 
 
 def environment_of(worker):
-    """Returns the environment that a process or, where it was spawned, the one above it has."""
+    """Returns the environment of a process or, if it was spawned, of its parent."""
     return next(filter(lambda found: "SPARK_LOCAL_DIRS" in found, environments(worker)))
 
 

@@ -5,7 +5,7 @@ from threading import Event, Thread
 
 
 class Striker(Thread):
-    """Causes a fault once all workers together have trained so many minibatches.
+    """Causes a fault once all workers together have trained `after` minibatches.
 
     Parameters
     ----------
@@ -13,13 +13,13 @@ class Striker(Thread):
         The transform of the fit.
     after : int
     fault : function of an Event
-        Causes it, ends it at the latest once the Event is set, and returns whether there was
-        something to do it to.
+        Causes the fault, ends it once the Event is set at the latest, and returns whether it
+        found a target.
 
     Attributes
     ----------
     struck : bool
-        Whether it has come to that.
+        Whether the fault happened.
     wait : float
         The longest time, in seconds, without a new minibatch, from the fault to the last one.
     """
@@ -49,6 +49,6 @@ class Striker(Thread):
                 calls, last = now, time.monotonic()
 
     def end(self):
-        """Waits until the fault is over; one that has not begun does not come any more."""
+        """Waits until the fault is over, or cancels it if it has not begun."""
         self._over.set()
         self.join()

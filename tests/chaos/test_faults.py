@@ -1,4 +1,4 @@
-"""Some turns of `python -m tests.chaos` on masters that promise the weights of the quiet fit."""
+"""Some turns of `python -m tests.chaos` on masters that promise a fault-free fit's weights."""
 
 import pytest
 from pyspark import SparkContext

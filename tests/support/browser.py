@@ -1,4 +1,4 @@
-"""A page in a real browser: Chromium runs it with a script of the test, which says what it saw."""
+"""Opens a page in a real browser: Chromium runs the test's script in it, which reports results."""
 
 import html
 import json
@@ -20,12 +20,12 @@ console.error = console.warn = (...words) => errors.push(words.join(" "));
 
 
 def open_page(folder, text, script, width=1000, dark=False):
-    """Opens a page, runs a script in it, and returns what its `seen` holds, with "errors".
+    """Opens a page, runs a script in it, and returns the script's `seen`, with "errors".
 
     Parameters
     ----------
     folder : path
-        Of the test's own: for the page and the browser's profile.
+        A folder private to the test, for the page and the browser's profile.
     text : str
         The page.
     script : str

@@ -1,4 +1,4 @@
-"""The bus over which Spark's trackers and stores hear of jobs, later than those who ran them."""
+"""Spark's listener bus, which informs trackers and stores about jobs with a delay."""
 
 from uuid import uuid4
 
@@ -6,13 +6,13 @@ LIMIT = 120_000  # milliseconds
 
 
 def told_all(sc):
-    """The SparkContext, once what has happened so far is known to its trackers and stores."""
+    """Returns the SparkContext once its trackers and stores have seen all events so far."""
     sc._jsc.sc().listenerBus().waitUntilEmpty(LIMIT)
     return sc
 
 
 def stages_of_jobs(sc, call):
-    """The numbers of stages of the jobs that `call` runs in this thread, a job each."""
+    """Returns the number of stages of each job that `call` runs in this thread."""
     group = uuid4().hex
     sc.setJobGroup(group, "")
     try:

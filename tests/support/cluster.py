@@ -1,4 +1,4 @@
-"""A standalone Spark cluster over two hosts: a worker with one core on each, the master on one."""
+"""A standalone Spark cluster on two hosts: a one-core worker on each, the master on one."""
 
 import os
 import subprocess
@@ -22,8 +22,8 @@ DEPLOY = "org.apache.spark.deploy"
 
 @dataclass(frozen=True)
 class Cluster:
-    """Hosts, a folder for what Spark writes, and the PYTHONPATH of executors (None: they have the
-    packages of their Python alone)."""
+    """Hosts, a folder for Spark's files, and the PYTHONPATH of executors (None: they see only the
+    packages of their own Python)."""
 
     left: Host
     right: Host
@@ -32,7 +32,7 @@ class Cluster:
 
     @property
     def options(self):
-        """What `session` is given on the left host, as master and config."""
+        """Returns the master and config for `session` on the left host."""
         config = {
             "spark.driver.host": self.left.address,
             "spark.executor.memory": "1g",
@@ -45,14 +45,14 @@ class Cluster:
         return f"spark://{self.left.address}:{PORT}", config
 
     def start(self, module, *arguments, **options):
-        """A Popen of a driver on the left host: a module of the tests."""
+        """Starts a driver, a module of the tests, on the left host; returns its Popen."""
         program = sys.executable, "-m", module, *arguments
         return self.left.start(*program, cwd=ROOT, env=environment(self.left), **options)
 
 
 @contextmanager
 def cluster(left, right, folder, path=ROOT):
-    """A Cluster; at its end nothing of it runs any more."""
+    """Yields a Cluster; on exit, all its processes have ended."""
     made, started = Cluster(left, right, folder, path), []
     master, _ = made.options
     try:
@@ -70,7 +70,7 @@ def cluster(left, right, folder, path=ROOT):
 
 
 def daemon(made, host, name, *arguments):
-    """A JVM of Spark's that prints to a file."""
+    """Starts a Spark JVM that prints to a file."""
     program = Path(_find_spark_home(), "bin", "spark-class")
     with open(log_of(made, host, name), "w") as log:
         return host.start(

@@ -1,11 +1,11 @@
-"""Small disks, in memory, for tests of full ones."""
+"""Small in-memory disks, for tests of full disks."""
 
 import subprocess
 from contextlib import contextmanager
 
 
 def may_mount():
-    """Returns whether this user may mount disks, and has namespaces of mounts."""
+    """Returns whether this user may mount disks and create mount namespaces."""
     command = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
     try:
         return subprocess.run(command, capture_output=True, timeout=30).returncode == 0
@@ -15,7 +15,7 @@ def may_mount():
 
 @contextmanager
 def small_disk(folder, size):
-    """Has a disk of so many bytes, such as "8k", at a folder for as long as the block runs."""
+    """Mounts a disk of the given size, such as "8k", at a folder while the block runs."""
     folder.mkdir(parents=True, exist_ok=True)
     options = ["-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs"]
     subprocess.run(["mount", *options, str(folder)], check=True, timeout=30)

@@ -1,8 +1,8 @@
-"""Executors of the tests, which come late where other processes have the cores."""
+"""Executors of the tests, which start late when other processes keep the cores busy."""
 
 from sparkdl.spark.jobs import slots
 
 
 def all_awaited():
-    """From now on a fit of this process waits, as long as it takes, for the executors asked for."""
+    """Makes fits of this process wait much longer for the executors they requested."""
     slots.EXECUTOR_TIMEOUT = 200.0  # seconds

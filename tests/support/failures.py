@@ -1,5 +1,5 @@
-"""What a test that failed leaves to those after it: its name, at once, no running jobs, and no
-answer of the JVM that was meant for it.
+"""Cleans up after a failed test: prints its name at once, cancels its jobs, and drops answers of
+the JVM that were meant for it.
 """
 
 import sys
@@ -13,7 +13,7 @@ LIMIT = 10.0  # seconds
 
 
 class Announcement:
-    """Prints failures when they happen: a run that is ended from outside has named them.
+    """Prints failures as they happen, so that a run killed from outside has named them.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ class Announcement:
 
 
 def message(report):
-    """The first line of what a failure says."""
+    """Returns the first line of a failure's message."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash else str(report.longrepr)
     return text.strip().partition("\n")[0]
 
 
 def cancel_jobs():
-    """Cancels the jobs of this process's SparkContext: else they have the slots of later tests."""
+    """Cancels the jobs of this process's SparkContext, which would occupy later tests' slots."""
     pyspark = sys.modules.get("pyspark")
     context = pyspark and pyspark.SparkContext._active_spark_context
     if context is not None:
@@ -60,8 +60,8 @@ def cancel_jobs_of(context):
 
 
 def break_lines_with_calls(connection=ClientServerConnection):
-    """From now on a call of the JVM that a time limit breaks off ends its connection too: what the
-    JVM answers later would be read as the answer to this thread's next call.
+    """Makes a JVM call that a time limit interrupts close its connection too: otherwise the JVM's
+    late answer would be read as the answer to this thread's next call.
     """
     send = connection.send_command
 

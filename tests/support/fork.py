@@ -1,4 +1,4 @@
-"""What a fork of the process that has collected the tests does: it runs groups of them."""
+"""Runs groups of tests in a fork of the process that collected them."""
 
 import os
 
@@ -19,10 +19,10 @@ def run_groups(session, connection, owners):
     ----------
     session : pytest.Session
     connection : Connection
-        Brings lists of places in `session.items`, each a group. Takes for each test the list of
-        its reports, and after a group whether this process takes another one.
+        Receives groups, as lists of indices into `session.items`. Sends each test's list of
+        reports, and after each group whether this process takes another one.
     owners : list[Connection]
-        Ends that are the owner's, which this process has got too: they would hide that it closes.
+        The owner's connection ends, which this fork inherited: open, they would hide its closing.
     """
     for other in owners:
         other.close()
@@ -47,7 +47,7 @@ def run_groups(session, connection, owners):
 
 
 def run(items, connection):
-    """Runs a group; where the owner has closed the connection, no further than the next test."""
+    """Runs a group; if the owner closes the connection, stops before the next test."""
     for item, following in zip(items, [*items[1:], None], strict=True):
         ends = following is None or connection.poll()
         item.ihook.pytest_runtest_protocol(item=item, nextitem=None if ends else following)
@@ -71,7 +71,7 @@ class Sender:
 
 
 def renew_capture(config):
-    """Captures what this process prints in files of its own: those of the owner are shared."""
+    """Captures this process's output in its own files, because the owner's are shared."""
     capture = config.pluginmanager.get_plugin("capturemanager")
     capture.stop_global_capturing()
     capture.start_global_capturing()

@@ -1,7 +1,7 @@
-"""Tests in several processes: forks of the one that has collected them, which share its memory.
+"""Runs tests in several processes: forks of the one that collected them, which share its memory.
 
-Each takes a group of tests that stay together (tests/support/lanes.py) and sends what came of each
-test. One that has grown ends with its group, and a new one takes the next.
+Each takes a group of tests that stay together (tests/support/lanes.py) and reports each test's
+result. A fork whose memory has grown ends after its group, and a new one takes the next.
 """
 
 import multiprocessing
@@ -79,9 +79,9 @@ class Fork:
     ----------
     connection : Connection
     group : list[int]
-        Places of tests that are to run, the first of them now.
+        Indices of the tests left to run, starting with the current one.
     is_free, is_done : bool
-        Whether it waits for a group; whether it takes no other one.
+        Whether it waits for a group; whether it takes no more groups.
     """
 
     def __init__(self, session, others):
@@ -101,7 +101,7 @@ class Fork:
         self.connection.send(group)
 
     def receive(self):
-        """Takes what has come: reports of a test, or whether the process takes another group."""
+        """Receives a message: a test's reports, or whether the process takes another group."""
         try:
             message = self.connection.recv() if self.connection.poll() else None
         except (EOFError, OSError):
@@ -122,7 +122,7 @@ class Fork:
         return self._process.exitcode is not None
 
     def stop(self):
-        """Has the process end after the test that runs."""
+        """Makes the process end after the current test."""
         self.connection.close()
 
     def wait_for_end(self):
@@ -132,7 +132,7 @@ class Fork:
             self._log_failure(f"its process did not end within {LIMIT:g} s and was killed")
 
     def _log_failure(self, reason):
-        """Logs a failure of the test that runs, or of the last one where none does."""
+        """Logs a failure of the current test, or of the last one if none runs."""
         item = self._session.items[self.group[0] if self.group else self._last]
         report = pytest.TestReport(item.nodeid, item.location, {}, "failed", reason, "call")
         item.config.hook.pytest_runtest_logreport(report=report)
@@ -144,7 +144,7 @@ def forking():
     Raises
     ------
     pytest.UsageError
-        The system has none.
+        The system cannot fork.
     """
     try:
         return multiprocessing.get_context("fork")
@@ -155,7 +155,7 @@ def forking():
 
 
 def check_jax():
-    """Raises where collecting has JAX start threads, for which a fork would wait forever."""
+    """Raises if collection made JAX start threads, for which a fork would wait forever."""
     bridge = sys.modules.get("jax._src.xla_bridge")
     if bridge is not None and bridge.backends_are_initialized():
         raise pytest.UsageError(
@@ -165,7 +165,7 @@ def check_jax():
 
 
 def log(config, data):
-    """Logs the reports of a test, as pytest does where it runs one itself."""
+    """Logs a test's reports, as pytest does for a test it runs itself."""
     from_data = config.hook.pytest_report_from_serializable
     reports = [from_data(config=config, data=part) for part in data]
     test = {"nodeid": reports[0].nodeid, "location": reports[0].location}
@@ -176,7 +176,7 @@ def log(config, data):
 
 
 def stop_if_asked(session):
-    """Raises what ends the session after too many failures, or where a plugin wants that."""
+    """Ends the session after too many failures, or when a plugin asks for it."""
     if session.shouldfail:
         raise session.Failed(session.shouldfail)
     if session.shouldstop:

@@ -1,4 +1,4 @@
-"""PyTorch or TensorFlow for their tests, in a folder of its own: 1.2 and 1.4 GB, for the CPU.
+"""Installs PyTorch or TensorFlow for the CPU (1.2 and 1.4 GB) in a separate folder for tests.
 
 python -m tests.support.framework_packages torch FOLDER
 """
@@ -20,13 +20,13 @@ TENSORFLOW = """
 
 
 def torch_packages():
-    """torch and what it needs, and what sends functions; numpy is there."""
+    """Returns torch, its dependencies except numpy, and cloudpickle."""
     lines = (environment.HERE / "torch.txt").read_text().splitlines()
     return [line for line in lines if not line.startswith("numpy")] + ["cloudpickle==3.1.2"]
 
 
 def tensorflow_packages():
-    """TensorFlow and what it needs; Keras, numpy and h5py are there."""
+    """Returns TensorFlow and its dependencies, except Keras, numpy and h5py."""
     return TENSORFLOW.split()
 
 
@@ -34,7 +34,7 @@ PACKAGES = {"torch": torch_packages, "tensorflow": tensorflow_packages}
 
 
 def install(framework, folder):
-    """Puts them into a folder for PYTHONPATH, unless they are there."""
+    """Installs a framework into a folder for PYTHONPATH, unless it is already there."""
     done, packages = folder / FINISHED, PACKAGES[framework]()
     if done.exists() and done.read_text().split() == packages:
         return

@@ -1,4 +1,4 @@
-"""Freezes the modules that a server of forks has loaded, else each fork would do it."""
+"""Freezes the modules of a fork server once, so that no fork has to."""
 
 from sparkdl.training.workers.frozen_modules import freeze_modules
 

@@ -1,11 +1,11 @@
-"""What fuzzers share: their command line, and turns that give each target the same time."""
+"""Shared parts of the fuzzers: the command line, and turns of equal time for each target."""
 
 import argparse
 import time
 
 
 def fuzz_arguments(doc, targets):
-    """Returns (what was given, the names of targets to run)."""
+    """Returns (parsed arguments, names of the targets to run)."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
@@ -16,12 +16,12 @@ def fuzz_arguments(doc, targets):
 
 
 def take_turns(seconds, names, turn):
-    """Has the target that ran shortest run next, until the time is over and each had a turn.
+    """Runs the target with the least time so far, until time is up and each had a turn.
 
     Parameters
     ----------
     turn : function (name, {target: cases until now})
-        Runs some cases of a target, and adds them to their number.
+        Runs some cases of a target and adds to its count.
 
     Returns
     -------

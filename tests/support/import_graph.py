@@ -1,9 +1,9 @@
-"""The import graph of a package's files, with the imports inside of functions.
+"""The import graph of a package's files, including imports inside functions.
 
-A name that a package's __init__ re-exports stands for the file that defines it: whoever imports
-`ops` from sparkdl.engine and calls `ops.add` uses engine/ops/elementwise.py. So it is where a
-package loads its names late, from tables {module: names}. What else is imported by a text
-(importlib), or for annotations alone (TYPE_CHECKING), does not count.
+A name that a package's __init__ re-exports resolves to the file that defines it: importing `ops`
+from sparkdl.engine and calling `ops.add` uses engine/ops/elementwise.py. The same holds for
+packages that load their names lazily, from tables {module: names}. Other imports by string
+(importlib), or for annotations only (TYPE_CHECKING), do not count.
 """
 
 import ast
@@ -33,11 +33,11 @@ class ImportGraph:
         self.edges = {name: set(self._used(name)) - {name, None} for name in named}
 
     def home(self, name):
-        """The module that a dotted name is, or is defined in; None for names from outside."""
+        """Returns the module that a dotted name is or is defined in; None for external names."""
         return self._owner(self._followed(name))[0]
 
     def _followed(self, name):
-        """The name under which it is defined, as far as packages say whence they have it."""
+        """Returns the name under which it is defined, following re-exports of packages."""
         seen = set()
         while name not in self.nodes and name not in seen:
             seen.add(name)
@@ -47,7 +47,7 @@ class ImportGraph:
         return name
 
     def _owner(self, name):
-        """(the longest beginning of a name that is a module or None, the parts behind it)"""
+        """Returns (the longest prefix of a name that is a module, or None; the parts after it)."""
         parts = name.split(".")
         for stop in range(len(parts), 0, -1):
             if ".".join(parts[:stop]) in self.nodes:
@@ -55,7 +55,7 @@ class ImportGraph:
         return None, parts
 
     def _bound(self, module):
-        """(name in the module, full name) of all that it imports from somewhere."""
+        """Yields (name in the module, full name) of every imported name."""
         for node in self.nodes[module]:
             if isinstance(node, ast.ImportFrom):
                 yield from self._bound_from(self._origin(module, node), node.names)
@@ -64,7 +64,7 @@ class ImportGraph:
                 yield from ((a.name.split(".")[0],) * 2 for a in node.names if not a.asname)
 
     def _bound_from(self, origin, names):
-        """The same of one import-from; `*` stands for all that the package imports itself."""
+        """Does the same for one `from` import; `*` stands for all that the package imports."""
         for name in names:
             if name.name == "*" and origin in self.packages:
                 yield from self._bound(origin)
@@ -72,7 +72,7 @@ class ImportGraph:
                 yield name.asname or name.name, f"{origin}.{name.name}"
 
     def _origin(self, module, node):
-        """The module that an import-from names, dots resolved."""
+        """Returns the module that a `from` import names, with relative dots resolved."""
         if not node.level:
             return node.module
         up = node.level - (module in self.packages)
@@ -80,7 +80,7 @@ class ImportGraph:
         return ".".join([*base, *([node.module] if node.module else [])])
 
     def _used(self, module):
-        """The modules of all imports; of a package what is taken from it, or its __init__."""
+        """Yields the imported modules; for a package, those used from it, or its __init__."""
         whole = {}
         for name, full in self._bound(module):
             if self._followed(full) in self.packages:
@@ -93,7 +93,7 @@ class ImportGraph:
         yield from self._taken(module, whole)
 
     def _taken(self, module, whole):
-        """The modules behind attributes of whole packages; a package where it goes about itself."""
+        """Yields the modules behind attributes of imported packages; for a bare use, the package."""
         inner = set()
         for node in self.nodes[module]:  # a.b.c comes before the a.b in it, and that before the a
             if id(node) not in inner and (chain := dotted(node)) and chain[0].id in whole:
@@ -107,7 +107,7 @@ def module_of(path, root):
 
 
 def loaded(tree):
-    """All nodes but those that only a type checker reads."""
+    """Yields all nodes except those that only a type checker reads."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             continue
@@ -116,7 +116,7 @@ def loaded(tree):
 
 
 def late(node, root):
-    """The imports that a table {module: names} stands for."""
+    """Yields the imports that a table {module: names} stands for."""
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
         for key, value in zip(node.value.keys, node.value.values, strict=True):
             if isinstance(key, ast.Constant) and str(key.value).startswith(f"{root}."):
@@ -125,7 +125,7 @@ def late(node, root):
 
 
 def dotted(node):
-    """[Name, Attribute, ...] of a.b.c, from the left; None for anything else."""
+    """Returns [Name, Attribute, ...] of a.b.c, from the left; None for anything else."""
     chain = []
     while isinstance(node, ast.Attribute):
         chain.append(node)

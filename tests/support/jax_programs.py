@@ -1,6 +1,6 @@
-"""JAX's programs in tests: each runs once or twice, so compiling is what they cost.
+"""JAX's programs in tests: each runs once or twice, so their cost is compilation.
 
-One of a few operations holds more than a megabyte for as long as the process lives.
+A program of a few operations holds more than a megabyte until the process ends.
 """
 
 import ctypes
@@ -25,8 +25,8 @@ _after_last = 0
 
 
 def keep_programs():
-    """From now on JAX, once loaded, compiles plainly and keeps on disk what it has compiled, for
-    later runs too.
+    """Makes JAX, once loaded, compile with few optimizations and cache programs on disk for later
+    runs.
 
     Without the last of PLAIN, or with JAX_DISABLE_MOST_OPTIMIZATIONS, gradients of masked maxima
     would be wrong.
@@ -41,9 +41,9 @@ def keep_programs():
 
 
 def forget_programs():
-    """Free the memory of what JAX has compiled, where the process has grown since the last time.
+    """Frees the memory of JAX's compiled programs if the process has grown since the last call.
 
-    Asked after each test: a file has up to a gigabyte of them.
+    Called after each test: the programs of one file take up to a gigabyte.
     """
     global _after_last
     if "jax" not in sys.modules or held() < _after_last + MUCH:
@@ -57,5 +57,5 @@ def forget_programs():
 
 
 def held():
-    """Bytes of memory that this process has."""
+    """Returns this process's memory in bytes."""
     return psutil.Process().memory_info().rss  # asked anew: it may be a fork

@@ -1,4 +1,4 @@
-"""JVMs of the tests: they end within minutes, before what makes them fast has paid for itself."""
+"""JVM options for tests, whose JVMs end before slow-starting optimizations pay off."""
 
 import os
 
@@ -18,12 +18,12 @@ PARTS = "driver", "executor"
 
 
 def frugal_spark(folder):
-    """From now on drivers and executors that this process and those below it start are frugal.
+    """Makes drivers and executors frugal if this process or its children start them.
 
     Parameters
     ----------
     folder : Path
-        For Spark's defaults.
+        Where spark-defaults.conf goes.
     """
     folder.mkdir(exist_ok=True)
     lines = (f"{key} {value}\n" for key, value in options().items())
@@ -32,6 +32,6 @@ def frugal_spark(folder):
 
 
 def options(*more):
-    """Spark's, for drivers, executors and `more` to be frugal."""
+    """Returns Spark options that make drivers, executors and `more` frugal."""
     own = {f"spark.{part}.extraJavaOptions": FRUGAL for part in (*PARTS, *more)}
     return own | {f"spark.{part}.extraClassPath": JARS for part in PARTS}

@@ -1,10 +1,10 @@
-"""The end of the JVM that a Spark of this process had: else it lives as long as the process."""
+"""Ends this process's Spark JVM, which otherwise lives as long as the process."""
 
 import sys
 
 
 def end_jvm():
-    """Ends the JVM of a Spark that has been stopped in this process."""
+    """Ends the JVM of a stopped Spark session in this process."""
     context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
     gateway = context and context._gateway
     if gateway:

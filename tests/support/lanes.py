@@ -1,7 +1,7 @@
-"""Groups of tests that one process runs, where several run them (tests/support/forks.py).
+"""Groups the tests for runs in several processes (tests/support/forks.py); one runs each group.
 
-A file's tests stay together: they share its fixtures. Files of one lane do too: each process that
-asks for Spark or for a Hadoop cluster starts its own, which costs seconds and a gigabyte.
+Tests of a file stay together because they share its fixtures. So do files of one lane: each process
+that needs Spark or a Hadoop cluster starts its own, which costs seconds and a gigabyte.
 """
 
 import ast
@@ -42,7 +42,7 @@ THEN = [
 
 @cache
 def lane(path):
-    """The lane of a file of tests, given by its path below the project's folder; else the path."""
+    """Returns the lane of a test file, given by its path in the project, or the path if none."""
     if path in IN_NONE:
         return path
     wanted = {OF_FIXTURE[name] for name in arguments(ROOT / path) if name in OF_FIXTURE}
@@ -51,13 +51,13 @@ def lane(path):
 
 
 def needs_jvm(item):
-    """Whether a test starts Spark or a Hadoop cluster, or takes part in what has."""
+    """Returns whether a test uses Spark or a Hadoop cluster."""
     below = any(path_of(item).startswith(f"{folder}/") for folder in OF_FOLDER)
     return below or not OF_FIXTURE.keys().isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def arguments(path):
-    """Names of what functions of a file take, fixtures of lanes among them."""
+    """Yields the argument names of a file's functions, including the lanes' fixtures."""
     text = path.read_text()
     if not re.search(rf"\b({'|'.join(OF_FIXTURE)})\b", text):  # to parse it takes longer
         return
@@ -67,9 +67,9 @@ def arguments(path):
 
 
 def in_order(items):
-    """Tests as processes are to take them: those of lanes first, those of long files next.
+    """Sorts tests into the order in which processes take them: lanes first, then long files.
 
-    Of a lane those that need YARN come first, which ends before Spark starts beside it.
+    Within a lane, tests that need YARN come first: it ends before Spark starts.
     """
     places = {name: place for place, name in enumerate([*FIRST, *THEN])}
 
@@ -81,18 +81,18 @@ def in_order(items):
 
 
 def groups(items):
-    """Returns lists of places in `items`: one for each lane, or file that is in none, in turn."""
+    """Returns lists of indices into `items`, one per lane or per file without a lane, in order."""
     of = groupby(range(len(items)), lambda place: lane(path_of(items[place])))
     return [list(places) for _, places in of]
 
 
 def has_jvms(item):
-    """Whether JVMs run with a test's group: those of a lane, or of its own."""
+    """Returns whether a test's group runs JVMs, its lane's or its own."""
     return lane(path_of(item)) in (*FIRST, *OWN_JVMS)
 
 
 def may_join(item, others):
-    """Whether a test's group has the memory to run beside those of other tests."""
+    """Returns whether there is memory to run a test's group beside the groups of others."""
     apart = APART.issubset(lane(path_of(each)) for each in (item, *others))
     return not (apart or (has_jvms(item) and sum(map(has_jvms, others)) >= JVMS))
 

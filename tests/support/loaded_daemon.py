@@ -1,7 +1,7 @@
-"""pyspark's daemon, having loaded what tasks of the tests need: its forks start with that.
+"""pyspark's daemon, with the modules that test tasks need preloaded for its forks.
 
-A task that fails ends its process, and the next would load all again, which takes longer than most
-tasks. Nothing here runs, or loads, a library that has threads.
+A failing task ends its process, and the next one would reload everything, which takes longer than
+most tasks. Nothing here runs or loads a library that starts threads.
 """
 
 import importlib

@@ -1,7 +1,7 @@
-"""Two hosts on this machine: namespaces of Linux, joined by a pair of virtual Ethernet devices.
+"""Two hosts on this machine: Linux namespaces, joined by a pair of virtual Ethernet devices.
 
-Each has its own addresses, processes, host name and shared memory; files they share. When the
-process that made them ends, however it does, so does all that runs on them.
+Each has its own addresses, processes, host name and shared memory; they share files. When the
+process that made them ends, for whatever reason, everything on them ends too.
 """
 
 import os
@@ -30,27 +30,27 @@ class Host:
     address6: str
 
     def command(self, *arguments):
-        """What to start on the machine for `arguments` to run on the host."""
+        """Returns the command that, started on the machine, runs `arguments` on the host."""
         return ["nsenter", f"--target={self.holder}", *KINDS, *map(str, arguments)]
 
     def start(self, *arguments, **options):
-        """A Popen of the program, with its options. To kill it, see `kill`."""
+        """Starts a program; returns its Popen. `kill` ends it."""
         return subprocess.Popen(self.command(*arguments), **options)
 
     def run(self, *arguments, check=True, timeout=LIMIT, **options):
-        """The CompletedProcess of a short program, its output as text."""
+        """Runs a short program; returns its CompletedProcess, with text output."""
         options = {"capture_output": True, "text": True} | options
         return subprocess.run(self.command(*arguments), check=check, timeout=timeout, **options)
 
     def processes(self):
-        """{number that the machine has for it: command} of what runs, but for the holder."""
+        """Returns {machine's process number: command} of all processes except the holder."""
         own = os.readlink(f"/proc/{self.holder}/ns/pid")
         found = (int(name) for name in os.listdir("/proc") if name.isdigit())
         there = (pid for pid in found if pid != self.holder and namespace_of(pid) == own)
         return {pid: command for pid in there if (command := command_of(pid))}
 
     def limit(self, rate):
-        """What leaves the host does so at this rate, such as "1gbit"; None: at any."""
+        """Limits the host's outgoing rate, such as "1gbit"; None: unlimited."""
         if rate is None:
             self.run("tc", "qdisc", "del", "dev", DEVICE, "root", check=False)
         else:
@@ -58,7 +58,7 @@ class Host:
             self.run("tc", "qdisc", "replace", "dev", DEVICE, "root", *shape)
 
     def cut(self):
-        """Pull the plug: nothing comes or goes, and nobody is told."""
+        """Drops all traffic in both directions, without notice to either side."""
         self.run("ip", "link", "set", DEVICE, "down")
 
     def mend(self):
@@ -68,7 +68,7 @@ class Host:
 
 @contextmanager
 def two_hosts(rate=None):
-    """(left, right), with at most `rate` each way between them; gone at the end of the block."""
+    """Yields (left, right), linked at up to `rate` each way; removes them at the block's end."""
     with ExitStack() as stack:
         left, right = (stack.enter_context(host(name)) for name in ADDRESSES)
         pair = ("type", "veth", "peer", "name", DEVICE, "netns", str(right.holder))
@@ -83,7 +83,7 @@ def two_hosts(rate=None):
 
 @cache  # several files ask as they are collected
 def why_not():
-    """Why there can be no hosts here, or None."""
+    """Returns why hosts cannot be made here, or None if they can."""
     try:
         with two_hosts("1gbit") as (left, _):
             left.run("true")
@@ -95,7 +95,7 @@ def why_not():
 
 @contextmanager
 def host(name):
-    """A Host that has no link yet."""
+    """Yields a Host without a link."""
     quit = ("--kill-child", "--fork", "--mount-proc")
     options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     program = ["unshare", *KINDS, *quit, "sh", "-c", LIFE, name]
@@ -111,20 +111,20 @@ def host(name):
 
 
 def address(host):
-    """Give the host its IPv6 address, at once usable."""
+    """Gives the host its IPv6 address, usable at once."""
     add = ("ip", "-6", "addr", "replace", f"{host.address6}/64", "dev", DEVICE, "nodad")
     host.run(*add)
 
 
 def kill(process, patience=60.0):
-    """End a program that `start` has started, and all it has started itself."""
+    """Kills a program that `start` started, and all its descendants."""
     for pid in stopped(process.pid):
         signalled(pid, signal.SIGKILL)
     process.wait(patience)
 
 
 def stopped(pid):
-    """A process and all below it, children's children first; it starts no more of them."""
+    """Suspends a process and its descendants; returns their numbers, the deepest first."""
     signalled(pid, signal.SIGSTOP)
     return [*(below for child in children(pid) for below in stopped(child)), pid]
 
@@ -135,7 +135,7 @@ def signalled(pid, what):
 
 
 def children(pid):
-    """What a process has started, in any of its threads."""
+    """Returns the children of a process, from all of its threads."""
     found = []
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):  # the thread has ended
@@ -149,13 +149,13 @@ def namespace_of(pid):
 
 
 def command_of(pid):
-    """What was started, its parts with spaces between; none of a process that has ended."""
+    """Returns the command line of a process, joined by spaces; None if it has ended."""
     with suppress(OSError), open(f"/proc/{pid}/cmdline") as file:
         return file.read().replace("\0", " ").strip()
 
 
 def gone(host, patience=60.0):
-    """Whether no process is left on the host, at the latest after `patience` seconds."""
+    """Waits up to `patience` seconds; returns whether no process is left on the host."""
     deadline = time.monotonic() + patience
     while host.processes() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -6,7 +6,7 @@ UID = 4  # place in a status
 
 
 def give_to(owner, path, monkeypatch):
-    """Has os.lstat say that a user owns what is at the path, and not where a link leads."""
+    """Makes os.lstat report `owner` as the owner of the path itself, not of a link's target."""
     lstat = os.lstat
 
     def of_owner(one, **options):

@@ -1,4 +1,4 @@
-"""The pages for users, README.md and those in notebooks/, and the blocks of code in them."""
+"""The user pages, README.md and those in notebooks/, and their code blocks."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def pages():
-    """Paths of all pages, as they stand below the root: README.md first."""
+    """Returns the paths of all pages relative to the root, README.md first."""
     found = sorted(path.relative_to(ROOT).as_posix() for path in DOCS.rglob("*.md"))
     return ["README.md", *found]
 
@@ -19,11 +19,11 @@ def read(page):
 
 
 def blocks(page, language):
-    """The fenced blocks of a language, "" for those that name none."""
+    """Returns the fenced blocks of a language; "" selects those without one."""
     return [text for name, text in FENCED.findall(read(page)) if name.strip() == language]
 
 
 def commands(page):
-    """The commands of sparkdl in its blocks, a line for each."""
+    """Returns the sparkdl commands in a page's blocks, one per line."""
     text = "\n".join([*blocks(page, ""), *blocks(page, "bash")]).replace("\\\n", " ")
     return [line.partition("#")[0] for line in text.splitlines() if line.startswith("sparkdl ")]

@@ -1,6 +1,6 @@
-"""Processes that tests start by the hundred: forks of one that has loaded what they all need.
+"""Worker processes of tests, forked by the hundred from a server that has preloaded the modules.
 
-That one runs nothing of its own, thus no thread that a fork would miss; it ends with the tests.
+The server does no work itself, so it has no threads that a fork would lose; it ends with the tests.
 """
 
 import multiprocessing
@@ -19,5 +19,5 @@ forking.set_forkserver_preload(LOADED)
 
 
 def fork_workers():
-    """From now on the processes of LocalWorkers are such forks too; users have theirs spawned."""
+    """Makes LocalWorkers fork its processes from the server; for users it spawns them."""
     local.starting = forking

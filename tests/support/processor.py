@@ -1,4 +1,4 @@
-"""What the processor of this machine has; kernels that oneDNN has for it differ."""
+"""Features of this machine's CPU, on which oneDNN's choice of kernels depends."""
 
 import llvmlite.binding as llvm
 import pytest

@@ -1,10 +1,10 @@
-"""Fields of protobuf's messages, written by hand."""
+"""Encodes fields of protobuf messages by hand."""
 
 from numbers import Integral
 
 
 def field(number, content):
-    """A field: bytes and text with their length, whole numbers as varints."""
+    """Encodes a field: bytes and text with their length, integers as varints."""
     if isinstance(content, Integral):
         return varint(number << 3) + varint(int(content))
     content = content.encode() if isinstance(content, str) else content
@@ -12,7 +12,7 @@ def field(number, content):
 
 
 def varint(number):
-    """Seven bits a byte, the lowest first; negative ones as 64 bits."""
+    """Encodes seven bits per byte, lowest first; negative numbers as 64 bits."""
     number &= (1 << 64) - 1
     found = bytearray()
     while number > 127:

@@ -1,4 +1,4 @@
-"""Small cases of one test: one test each would cost more than most of them do."""
+"""Runs many small cases in one test, since a test costs more than most of these cases."""
 
 import pytest
 
@@ -7,7 +7,7 @@ FAILURES = Exception, pytest.fail.Exception  # what pytest.raises raises is none
 
 
 def for_all(rows, check):
-    """Asks `check` of each row; all that fail are told, with the row and where."""
+    """Runs `check` on each row and reports all failures, each with its row and traceback."""
     rows, failures = list(rows), []
     assert rows
     for row in rows:
@@ -21,7 +21,7 @@ def for_all(rows, check):
 
 
 def in_parts(rows, quick=QUICK):
-    """Parameters of a test of a long table: a few of its rows, evenly chosen, then the others."""
+    """Returns pytest parameters for a long table: a few evenly spaced rows, then the others."""
     rows = list(rows)
     few = rows[:: -(-len(rows) // quick)]
     others = [row for row in rows if row not in few]
@@ -33,6 +33,6 @@ def first_word(name):
 
 
 def first_of_each(names, kind=first_word):
-    """Parameters of a test of named rows: all are slow but the first of each kind."""
+    """Returns pytest parameters for named rows: all slow except the first of each kind."""
     first = {kind(name): name for name in reversed([*names])}.values()
     return [pytest.param(each, marks=[pytest.mark.slow] * (each not in first)) for each in names]

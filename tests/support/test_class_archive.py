@@ -1,4 +1,4 @@
-"""The archive of classes: where it is, who makes it, and that a JVM without it says nothing."""
+"""The class archive: where it is, who makes it, and that a JVM without it prints nothing."""
 
 import signal
 import subprocess
@@ -20,7 +20,7 @@ def test_its_place_is_that_of_a_java_and_its_jars(monkeypatch, tmp_path):
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    """An empty one, in which a process that makes the archive never comes to an end."""
+    """Returns an empty folder, in which making the archive never ends."""
     monkeypatch.setattr(class_archive, "FOLDER", tmp_path)
     monkeypatch.setattr(class_archive, "MAKING", ["sleep", "1000"])
     return tmp_path

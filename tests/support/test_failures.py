@@ -1,4 +1,4 @@
-"""Failures are named as they happen, and the jobs of a test that failed end."""
+"""Failures are printed as they happen, and a failed test's jobs are cancelled."""
 
 import signal
 import subprocess

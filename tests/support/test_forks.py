@@ -1,4 +1,4 @@
-"""Tests in forks: each runs once, in one process with its file; what ends a process is named."""
+"""Tests in forks: each runs once, in one process per file; a test that kills one is named."""
 
 import multiprocessing
 import re
@@ -94,7 +94,7 @@ QUICK = "\n".join(f"def test_{number}(): pass" for number in range(4))
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs files of tests, given by their texts, and returns what pytest prints at its end."""
+    """Runs test files, given as texts, and returns the end of pytest's output."""
 
     def run(*texts, options=(), code=0, **environment):
         (tmp_path / "conftest.py").write_text(CONFTEST)
@@ -111,7 +111,7 @@ def run(tmp_path):
 
 
 def processes(tmp_path, name="ran"):
-    """Returns (test, process) of each line of a file."""
+    """Returns (test, process) for each line of a file."""
     return [line.rsplit(" ", 1) for line in (tmp_path / name).read_text().splitlines()]
 
 

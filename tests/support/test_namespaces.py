@@ -1,4 +1,4 @@
-"""The two hosts that other tests use: they reach each other, at the rate asked for, and go."""
+"""The two hosts of other tests: they reach each other at the requested rate, and are removed."""
 
 import os
 import sys
@@ -36,7 +36,7 @@ def hosts():
 
 
 def send(source, target, count, six=False):
-    """Seconds that `count` bytes from one host to the other took, at most."""
+    """Returns an upper bound, in seconds, on sending `count` bytes from one host to the other."""
     to = target.address6 if six else target.address
     with target.start(sys.executable, "-c", TAKE, to, stdout=-1, text=True) as taker:
         assert taker.stdout.readline() == "listening\n"

@@ -1,4 +1,4 @@
-"""A table inside one test: every row is asked, and every failure is told with its row."""
+"""A table inside one test: every row is checked, and every failure is reported with its row."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Waits for what comes in its own time; the limits are for what never comes."""
+"""Waits for conditions of unknown delay, up to a limit."""
 
 import time
 from contextlib import suppress
@@ -9,7 +9,7 @@ LIMIT = 200.0  # seconds
 
 
 def until(found, limit=LIMIT):
-    """What `found` gives, once it gives something."""
+    """Returns the first true value of `found()`."""
     deadline = time.monotonic() + limit
     while not (value := found()):
         assert time.monotonic() < deadline, f"nothing found within {limit:g} s"
@@ -18,7 +18,7 @@ def until(found, limit=LIMIT):
 
 
 def gone(process):
-    """Whether a psutil.Process has ended, even if nobody has asked for its exit code."""
+    """Returns whether a psutil.Process has ended, even if it was not reaped yet."""
     with suppress(psutil.NoSuchProcess):  # it may end between the two questions
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     return True

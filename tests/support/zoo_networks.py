@@ -1,4 +1,4 @@
-"""The zoo's networks by what they are made of: those of ids have tables, which no GPU computes."""
+"""The zoo's networks by kind: those on ids have embedding tables, which GPUs do not support."""
 
 from sparkdl.nn import zoo
 
