@@ -93,7 +93,7 @@ class ImportGraph:
         yield from self._taken(module, whole)
 
     def _taken(self, module, whole):
-        """Yields the modules behind attributes of imported packages; for a bare use, the package."""
+        """Yields the modules behind attributes of imported packages; for bare use, the package."""
         inner = set()
         for node in self.nodes[module]:  # a.b.c comes before the a.b in it, and that before the a
             if id(node) not in inner and (chain := dotted(node)) and chain[0].id in whole:
