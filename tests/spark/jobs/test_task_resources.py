@@ -44,7 +44,7 @@ def test_tasks_that_fit_give_the_same_bits(name, sc):
 
 
 def test_more_cores_than_an_executor_has_are_refused(sc):
-    with pytest.raises(ConfigError, match="resources must fit into an executor, got 2 cpus, and"):
+    with pytest.raises(ConfigError, match="resources must fit into an executor, got 2 cpus, but"):
         trained(sc, MASTERS["workers that stay"], profile(2).build)
 
 
