@@ -33,7 +33,7 @@ from sparkdl.spark.start_failures import (
     first_cause,
     lines_of,
     refusal,
-    told_when_slow,
+    warn_when_slow,
     why_not,
 )
 
@@ -234,7 +234,7 @@ def gateway(options: Mapping[str, Any], submitted: bool) -> Any:
 def create_session(conf: Any, master: str) -> SparkSession:
     printed = None if is_local(master) else printed_to(SparkContext._gateway)
     try:
-        with told_when_slow(master, printed):
+        with warn_when_slow(master, printed):
             return SparkSession.builder.config(conf=conf).getOrCreate()
     except (Py4JError, PySparkException, ConnectionError) as error:
         is_gone = isinstance(error, Py4JNetworkError | ConnectionError)

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def told_when_slow(master: str, printed: Path | None) -> Iterator[None]:
+def warn_when_slow(master: str, printed: Path | None) -> Iterator[None]:
     """Warns if Spark has not started after PATIENCE, as it waits for YARN indefinitely.
 
     `printed` is the file with the JVM's output, None if users see that themselves.
