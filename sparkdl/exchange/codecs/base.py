@@ -195,7 +195,7 @@ def refuse_unless(finite, codec, part, start, limit=MOST):
     where = f"[{start + bad[0]}] is {part[bad[0]]}" if len(bad) else f"[{start}...] is too large"
     raise DivergedError(
         f"{type(codec).__name__} needs numbers of at most {limit:.3g}, but with the residual "
-        f"added, vector{where}"
+        f"added the vector{where}"
     )
 
 

@@ -67,7 +67,7 @@ def class_weights(conf, factors):
     size = class_count(conf.label_columns[columns[0]]) if len(columns) == 1 else None
     if size is None:
         raise ConfigError(
-            f"class_weight must be left out unless each record has one class; {WEIGHTS}"
+            f"class_weight must be left out where records do not have one class each; {WEIGHTS}"
         )
     known = isinstance(factors, dict) and all(
         is_number(scalar(one)) and 0 <= one < size and int(one) == one for one in factors

@@ -102,11 +102,11 @@ def test_without_a_header_columns_go_by_position(tmp_path):
 
 
 OTHERS = [
-    ("a,b,label", "x,b,label", "column 'a' is there 0 times, not 1"),
-    ("a,b,label", "a,label", "column 'b' is there 0 times, not 1"),
-    ("a,b,label", "b,a,c,label", "column 'c' is there 1 times, not 0"),
-    ("a,b,label", "b,a,a,label", "column 'a' is there 2 times, not 1"),
-    ("a,a,b,label", "a,b,a,label", "column 'a' is there 2 times, in another order"),
+    ("a,b,label", "x,b,label", "column 'a' occurs 0 times, not 1"),
+    ("a,b,label", "a,label", "column 'b' occurs 0 times, not 1"),
+    ("a,b,label", "b,a,c,label", "column 'c' occurs 1 times, not 0"),
+    ("a,b,label", "b,a,a,label", "column 'a' occurs 2 times, not 1"),
+    ("a,a,b,label", "a,b,a,label", "column 'a' occurs 2 times, in another order"),
 ]
 
 
