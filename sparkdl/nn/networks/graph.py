@@ -31,6 +31,7 @@ from sparkdl.nn.inputs.tbptt import check_tbptt
 from sparkdl.nn.layers import Flatten, Layer
 from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.networks.placement import PlacedLayer, check_unique, shape_after
+from sparkdl.nn.networks.sharing import check_shared, check_training_options
 from sparkdl.nn.tables.embedding_bag import EmbeddingBag, check_bags, optimizers_of_tables
 
 
@@ -46,7 +47,8 @@ class Vertex(Config):
     )
     shares: str | None = option(
         Text(what="a name"),
-        "Vertex whose parameters and buffers this one shares; it then has none of its own.",
+        "Vertex whose parameters and buffers this one shares; it then has none of its own, and "
+        "that vertex's layer says how they are trained: rates, optimizers, penalties, constraints.",
         default=None,
     )
 
@@ -239,6 +241,7 @@ def place_vertices(graph: "GraphConf") -> "tuple[PlacedLayer, ...]":
         owner = vertex.shares or vertex.name
         result.append(PlacedLayer(numbers[vertex.name], layer, sources, shape, after, owner))
     check_shared({place.name: place for place in result})
+    check_training_options(graph)
     return tuple(result)
 
 
@@ -281,17 +284,3 @@ def check_sources(graph: "GraphConf") -> None:
             if name not in names:
                 end = suggestion(name, names)
                 raise ConfigError(f"{vertex.name} reads {name!r}, which does not exist{end}")
-
-
-def check_shared(places: "dict[str, PlacedLayer]") -> None:
-    """Raises ConfigError unless shared parameters fit the layers that share them."""
-    for place in places.values():
-        owner = places.get(place.owner)
-        if owner is None or owner.owner != owner.name:
-            raise ConfigError(f"{place.name} must share with a vertex that has its own parameters")
-        needed = place.layer.param_shapes(place.in_shape), place.layer.buffer_shapes(place.in_shape)
-        if needed != (owner.param_shapes, owner.buffer_shapes):
-            raise ConfigError(
-                f"{place.name} cannot share {owner.param_shapes} of {owner.name}, "
-                f"it needs {needed[0]}"
-            )
