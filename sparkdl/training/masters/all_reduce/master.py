@@ -21,8 +21,9 @@ NORMALIZE = ("examples", "workers")
 class AllReduceSGD(ResidentMaster):
     """Synchronous SGD: workers all-reduce their gradients while the backward pass still runs.
 
-    It is equivalent to training on the joint minibatch of all workers, with any optimizer. A worker
-    whose data ends early contributes zeros, and the mean is taken over the others.
+    It is equivalent to training on the joint minibatch of all workers, with any optimizer; only
+    batch statistics, as of BatchNorm, and weight noise are those of each worker's own minibatch. A
+    worker whose data ends early contributes zeros, and the mean is taken over the others.
 
     With `shard` each worker keeps and updates only a part of the state (ZeRO): it receives the
     summed gradients of that part, and gathers the other parameters from the workers that updated
