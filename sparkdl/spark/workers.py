@@ -80,7 +80,7 @@ class SparkWorkers:
     ) -> None:
         self.sc, self._size, self._device, self._resources = sc, size, device, resources
         self._stall_timeout, self._longest_round = stall_timeout, None
-        self._last_slots, self._team = 0, Team.of((), 1)  # of the last launch
+        self._has_launched, self._team = False, Team.of((), 1)  # that of the last launch
         self._holders: set[str] = set()  # executors of the first launch, which hold the records
         self._leaving: set[str] = set()  # executors that were to leave at the last launch
         self._looked = 0.0
@@ -162,18 +162,19 @@ class SparkWorkers:
     def workers_per_task(self, workers: int, moves: bool = False) -> int:
         """Returns how many workers a task has so that all of them run at once.
 
-        Executors that were lost are waited for, some seconds, as Spark starts others. Where it
-        decides how many there are, it is asked for as many as it takes. Workers that move take
-        the slots that there are, as nobody trains meanwhile.
+        The first launch waits for the executors that the session asked for. A launch after a loss
+        takes the slots that are left, at least one; workers move once other executors have started.
+        Under dynamic allocation, Spark is asked for the slots that the workers need.
         """
         with clear_errors("asking for slots"):
             if moves:
                 slot_count = self._slots_now()
             else:
-                request_slots(self.sc, self._tasks_wanted(workers), self._resources)
-                least, enough = min(workers, self._last_slots), self._tasks_wanted(workers)
-                slot_count = slots(self.sc, least, self._resources, enough)
-        self._last_slots = slot_count
+                wanted = self._tasks_wanted(workers)
+                request_slots(self.sc, wanted, self._resources)
+                enough = 1 if self._has_launched else wanted
+                slot_count = slots(self.sc, 1, self._resources, enough)
+        self._has_launched = True
         return self._workers_each(workers, slot_count)
 
     def _slots_now(self):

@@ -103,8 +103,10 @@ def test_tasks_have_as_many_workers_as_slots_are_too_few(count, slots, gpus, eac
     workers = SparkWorkers(None, count)
     assert workers.workers_per_task(count) == each
     enough = -(-count // max(1, gpus))
-    assert requested == [(enough, None)] and awaited == [(0, None, enough)]
+    assert requested == [(enough, None)] and awaited == [(1, None, enough)]
     assert workers.room() == count  # whoever is lost, as many go on
+    workers.workers_per_task(count)  # after a loss those go on who are left, and move later
+    assert requested == [(enough, None)] * 2 and awaited[1:] == [(1, None, 1)]
 
 
 # Workers, slots at the launch, slots now, GPUs of a task; whether tasks would have fewer workers.
