@@ -1,16 +1,15 @@
-// What normalization must know of the numbers of each channel: their mean and variance, and sums
-// for the gradient.
+// Statistics of each channel for normalization: mean and variance, and sums for the gradient.
 //
-// A block of 256 threads has `lanes` channels beside each other and 256 / lanes threads for each.
-// Along grid.y blocks share a channel's numbers, `part` each, and leave a row of what they found;
-// the second kernel of each kind joins the rows.
+// A block of 256 threads computes `lanes` adjacent channels, with 256 / lanes threads for each.
+// Each block along grid.y reduces `part` elements of a channel and writes one row of partial
+// results; the second kernel of each kind combines the rows.
 //
-// T what x is, G what gy is.
+// T is the type of x, G that of gy.
 #include "walk.cuh"
 
 typedef typename Wide<T>::type A;
 
-// How many numbers there are, their mean, and the sum of the squares of their distances from it.
+// The count, the mean, and the sum of squared deviations from the mean.
 struct Moments { A count, mean, squares; };
 struct Slopes { A gy, product; };
 
@@ -28,7 +27,7 @@ __device__ __forceinline__ Slopes joined(Slopes x, Slopes y) {
   return both;
 }
 
-// What all threads of a channel have, for the first of them.
+// Combines the results of all threads of a channel; the first of them gets it.
 template <class S> __device__ __forceinline__ S of_threads(S own, u32 lanes) {
   __shared__ S all[256];
   all[threadIdx.x] = own;
@@ -39,7 +38,7 @@ template <class S> __device__ __forceinline__ S of_threads(S own, u32 lanes) {
   return all[threadIdx.x];
 }
 
-// What all blocks have left of a channel, for the first of its threads.
+// Combines the rows that the blocks left for a channel; its first thread gets the result.
 template <class S>
 __device__ __forceinline__ S of_rows(const S* found, S own, u32 channel, u32 channels, u32 rows, u32 lanes) {
   if (channel < channels)
@@ -63,7 +62,7 @@ extern "C" __global__ void moments(LAYOUT along, i64 step, u32 channels, u32 len
   Moments own = {0, 0, 0};
   if (channel < channels && begin < end) {
     const char* from = x + channel * step;
-    const A shift = wide(*(const T*)(from + offset(along, begin)));  // so that nothing cancels
+    const A shift = wide(*(const T*)(from + offset(along, begin)));  // avoids cancellation
     A sum = 0, squares = 0;
     u32 count = 0;
     for (u32 i = begin; i < end; i += 256 / lanes, ++count) {

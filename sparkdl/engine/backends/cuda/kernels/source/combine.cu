@@ -1,4 +1,4 @@
-// y = a * y + b * x, in place; without an x only the first of it.
+// y = a * y + b * x, in place; y = a * y if x is null.
 
 extern "C" __global__ void combine(u64 count, float a, float b, const T* x, T* y) {
   for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {

@@ -1,4 +1,4 @@
-// What all kernels share: numbers of 16 bits, wide loads, and functions that treat NaN as numpy does.
+// Shared by all kernels: 16-bit floats, vector loads, and functions that treat NaN as numpy does.
 
 typedef unsigned char u8;
 typedef signed char i8;
@@ -17,7 +17,7 @@ union Word { u32 bits; float number; };
 __device__ __forceinline__ float as_float(u32 bits) { Word w; w.bits = bits; return w.number; }
 __device__ __forceinline__ u32 as_bits(float x) { Word w; w.number = x; return w.bits; }
 
-// The type in which numbers of a type are computed: float for those of 16 bits.
+// The type in which to compute with a type: float for 16-bit floats.
 template <class T> struct Wide { typedef T type; };
 template <> struct Wide<bf16> { typedef float type; };
 template <> struct Wide<f16> { typedef float type; };
@@ -66,7 +66,7 @@ inline u16 brain_bits(float x) {
 }
 #endif
 
-// A wide number in the type of memory.
+// Converts a wide number to the storage type.
 template <class T> struct Narrow {
   template <class W> static __device__ __forceinline__ T of(W x) { return (T)x; }
 };
@@ -78,12 +78,12 @@ template <> struct Narrow<f16> {
 };
 template <class T, class W> __device__ __forceinline__ T narrow(W x) { return Narrow<T>::of(x); }
 
-// A wide number with as much of it as memory of type T would keep.
+// Rounds a wide number to the precision of the storage type T.
 template <class T, class W> __device__ __forceinline__ typename Wide<T>::type rounded(W x) {
   return wide(narrow<T>(x));
 }
 
-// V numbers that lie together, read and written at once; `left` of them are there.
+// V adjacent elements, read or written by one instruction if at least V are left.
 template <class T, int V> struct alignas(sizeof(T) * V) Pack { T at[V]; };
 
 template <int V, class T> __device__ __forceinline__ Pack<T, V> take(const T* from, u64 left) {
@@ -119,6 +119,6 @@ template <class T> __device__ __forceinline__ T softplus(T x) {
   return larger(x, (T)0) + log1p(exp(-magnitude(x)));
 }
 
-// The numbers from 0 to count that are a thread's, for a loop: all threads of the grid share them out.
+// The head of a grid-stride loop: the threads of the grid share the indices from 0 to count - 1.
 #define ALL_OF(i, count) \
   u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x

@@ -1,20 +1,20 @@
-// Convolution and its two gradients, as products of matrices that nobody writes down: each number of
-// them is looked up where it lies.
+// Convolution and its two gradients as implicit matrix products: each element of the matrices is
+// read from where it lies in the array.
 //
-// A block makes a tile of 64 by 64 of a group's product, each thread 4 by 4 of it, from strips in
-// shared memory. T what is read, R what is written, BIAS the type of the bias; AFTER(a) is what
-// follows the sum. Channels are the fastest part of the depth, as images lie channels last.
+// A block computes a 64 x 64 tile of a group's product, each thread 4 x 4 of it, from strips in
+// shared memory. T is the input type, R the output type, BIAS the bias type; AFTER(a) is the
+// epilogue. Channels are the fastest part of the depth, since images are channels last.
 #include "windows.cuh"
 
 const int TILE = 64, STRIP = 16, EACH = 4;
 
 struct Channels {
-  u32 inner, outer;  // of one group, of the image and of the filters
+  u32 inner, outer;  // of one group: input channels and filters
 };
 
 __device__ __forceinline__ u32 volume(const i32 (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2]; }
 
-// The numbers that windows see: a line for each window, of (place, channel).
+// The input under the windows: a line for each window, over (position, channel).
 struct Seen {
   Windows w;
   Lies lies;
@@ -49,7 +49,7 @@ struct Seen {
   }
 };
 
-// The same the other way round: a line for each (place, channel), of windows.
+// The transpose of Seen: a line for each (position, channel), over windows.
 struct SeenAcross : Seen {
   typedef Seen::Depth Line;
   typedef Seen::Line Depth;
@@ -60,8 +60,8 @@ struct SeenAcross : Seen {
   }
 };
 
-// What windows gave, as places of the image see it: a line for each place, of (place in the window,
-// filter).
+// The output gradients of the windows that cover a place: a line for each place, over (position in
+// the window, filter).
 struct Given {
   Windows w;
   Lies lies;
@@ -96,7 +96,7 @@ struct Given {
   }
 };
 
-// The same plainly: a line for each filter, of windows.
+// The output gradients in their own order: a line for each filter, over windows.
 struct Gradients {
   Windows w;
   Lies lies;
@@ -116,10 +116,11 @@ struct Gradients {
   }
 };
 
-// Filters: a line for each filter, of (place, channel), or ACROSS for each channel, of (place, filter).
+// Filters: a line for each filter, over (position, channel); ACROSS: a line for each channel, over
+// (position, filter).
 template <bool ACROSS> struct Filters {
   Windows w;
-  Lies lies;  // example: filter
+  Lies lies;  // its `example` is the stride between filters
   Channels channels;
   const T* filters;  // of the group
 
@@ -143,7 +144,7 @@ template <bool ACROSS> struct Filters {
   }
 };
 
-// This thread's 4 by 4 of left times right, over the depths from begin to end.
+// This thread's 4 x 4 of left times right, over the depths from begin to end.
 template <class Left, class Right>
 __device__ __forceinline__ void product(const Left& left, const Right& right, u32 rows, u32 columns,
                                         u32 begin, u32 end, float (&sums)[4][4]) {
@@ -179,14 +180,14 @@ __device__ __forceinline__ void product(const Left& left, const Right& right, u3
   }
 }
 
-// This thread's 4 by 4, with bias and what follows: a row for each place of `sizes` of an example, a
-// column for each channel of the group, of which `first` is the first.
+// Writes this thread's 4 x 4 after bias and epilogue: rows are places of `sizes` in each example,
+// columns are channels of the group, whose first channel is `first`.
 __device__ __forceinline__ void write(const float (&sums)[4][4], u32 rows, u32 columns,
                                       const i32 (&sizes)[3], const Lies& lies, u32 first,
                                       const BIAS* bias, R* y) {
   const u32 row = blockIdx.x * TILE + threadIdx.x / 16 * 4;
   const u32 column = blockIdx.y * TILE + threadIdx.x % 16 * 4;
-#pragma unroll  // so that sums lie in registers
+#pragma unroll  // keeps sums in registers
   for (u32 i = 0; i < 4; ++i) {
     if (row + i >= rows) continue;
     u32 n = row + i;
@@ -225,8 +226,8 @@ extern "C" __global__ void __launch_bounds__(256)
   write(sums, rows, channels.inner, w.space, at_gx, inner, bias, gx);
 }
 
-// Windows are dealt out to `parts` blocks each, which leave a gradient of all filters of all groups
-// each, a row for each filter of (place, channel). Grid z: group, then part.
+// Each part covers `part` windows and writes its own gradient of all filters of all groups: a row
+// for each filter, over (position, channel). grid.z: group, then part.
 extern "C" __global__ void __launch_bounds__(256)
     conv_grad_weight(Windows w, Channels channels, u32 groups, u32 examples, u32 part, Lies at_gy,
                      Lies at_x, const T* gy, const T* x, float* sums_of_parts) {

@@ -1,15 +1,15 @@
-// Images as they are stored become what a network takes; what is done to them is described by
-// Pixels in sparkdl/data/transforms/pixels.py.
+// Converts stored images to the input of a network, as described by Pixels in
+// sparkdl/data/transforms/pixels.py.
 
-struct Lie { i64 channel, row, column; };  // from one number to the next; 0 where it is the same
+struct Lie { i64 channel, row, column; };  // strides in elements; 0 to broadcast
 
 __device__ __forceinline__ i64 at(const Lie& lie, u32 channel, u32 row, u32 column) {
   return channel * lie.channel + row * lie.row + column * lie.column;
 }
 
-// S stored and T computed numbers. A thread computes all channels of a pixel of the result, which is
-// `height` x `width`, and zeros in the places behind them. A window is (first row, first column, rows
-// reversed, columns reversed).
+// S is the stored type, T the output type. A thread writes all channels of one pixel of the output,
+// `height` x `width`, and zeros in channels up to `places`. A window is (first row, first column,
+// rows reversed, columns reversed).
 extern "C" __global__ void decode(u32 pixels, u32 places, u32 channels, u32 height, u32 width,
                                   u32 rows, u32 columns, const S* images, const i32* windows,
                                   const float* mean, Lie of_mean, const float* factor,

@@ -1,6 +1,6 @@
-// Random numbers of (seed, stream, id, epoch, element) and nothing else: sparkdl/philox.py.
+// Random numbers that depend only on (seed, stream, id, epoch, element); see sparkdl/philox.py.
 //
-// A thread makes four numbers of an example. NORMAL: normally distributed ones by Box and Muller.
+// Each thread draws four numbers of one example. NORMAL: Box-Muller transform to normal numbers.
 #include "walk.cuh"
 
 __device__ __forceinline__ void philox(u32 c[4], u32 k0, u32 k1) {
@@ -30,7 +30,7 @@ extern "C" __global__ void draw(LAYOUT at, u32 examples, u32 count, i64 example,
     for (int i = 0; i < 4; i += 2) {
 #if NORMAL
       const float radius = sqrtf(-2.0f * logf((float)((u64)word[i] + 1) * 0x1p-32f));
-      const float turns = (float)word[i + 1] * 0x1p-31f;  // of pi; sinf would take local memory
+      const float turns = (float)word[i + 1] * 0x1p-31f;  // times pi; sinf would use local memory
       number[i] = radius * cospif(turns);
       number[i + 1] = radius * sinpif(turns);
 #else

@@ -1,8 +1,8 @@
-// Rows of a table by their numbers, and the gradient: rows added into a table.
+// Gathers rows of a table by index, and the gradient: adds rows into a table.
 //
-// T the type of the numbers, I that of the indices. Both sides lie row behind row; `width` numbers a row.
+// T is the type of elements, I that of indices. Rows are contiguous, `width` elements each.
 
-// An index that is not there gives a row of NaN, of integers zeros.
+// An index out of range gives a row of NaN, or of zeros for integers.
 extern "C" __global__ void gather(u64 count, u32 width, i64 rows, const T* table, const I* indices,
                                   T* y) {
   for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
@@ -12,7 +12,7 @@ extern "C" __global__ void gather(u64 count, u32 width, i64 rows, const T* table
   }
 }
 
-// Each index with its place, as a number to sort by; what is not there sorts behind all.
+// Sort keys of (index, position); indices out of range sort last.
 extern "C" __global__ void keys(u32 count, u32 length, i64 rows, const I* indices, u64* keys) {
   for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < length; i += gridDim.x * blockDim.x) {
     const i64 row = i < count ? (i64)indices[i] : -1;
@@ -29,7 +29,7 @@ __device__ __forceinline__ void in_order(u64& a, u64& b, bool rising) {
   }
 }
 
-// A step of a bitonic sort: numbers `apart` places from each other, in runs of 2 `run`.
+// One step of a bitonic sort: compares keys `apart` positions apart, in runs of 2 * `run`.
 extern "C" __global__ void sort_step(u32 length, u32 run, u32 apart, u64* keys) {
   for (u32 t = blockIdx.x * blockDim.x + threadIdx.x; t < length / 2; t += gridDim.x * blockDim.x) {
     const u32 i = t / apart * 2 * apart + t % apart;
@@ -37,7 +37,7 @@ extern "C" __global__ void sort_step(u32 length, u32 run, u32 apart, u64* keys) 
   }
 }
 
-// All steps of runs up to `last` that a block of 256 threads can do by itself, on 512 numbers.
+// All steps of runs `first` to `last` that fit in a block of 256 threads and 512 keys.
 extern "C" __global__ void __launch_bounds__(256)
     sort_block(u32 first, u32 last, u64* keys) {
   __shared__ u64 own[512];
@@ -61,13 +61,13 @@ __device__ __forceinline__ u32 index_at(const u64* keys, u32 i) { return (u32)(k
 
 typedef Wide<T>::type W;
 
-// The sums of parts of runs lie behind the keys: of a chunk's first run, then of its last.
+// Partial sums, stored after the keys: of a chunk's first run, then of its last.
 __device__ __forceinline__ W* part(u64* keys, u32 length, u32 chunk, bool last, u32 width) {
   return reinterpret_cast<W*>(keys + length) + (2 * (u64)chunk + last) * width;
 }
 
-// The rows of y with one index, added in their order into the table's row: CHUNK sorted rows for a
-// block of grid.x. Where a run of equal indices lies in several chunks, each leaves its part.
+// Sums the rows of y with equal index, in order, into the table's row. Each block of grid.x takes
+// CHUNK sorted rows; a run of equal indices that spans chunks leaves a partial sum in each.
 extern "C" __global__ void add_runs(u32 count, u32 length, u32 width, u64* keys, const T* y, T* table) {
   const u32 begin = blockIdx.x * CHUNK, end = count - begin < CHUNK ? count : begin + CHUNK;
   const u32 column = blockIdx.y * blockDim.x + threadIdx.x;
@@ -89,7 +89,7 @@ extern "C" __global__ void add_runs(u32 count, u32 length, u32 width, u64* keys,
   }
 }
 
-// The sums of the runs that lie in several chunks, each by the block of the chunk where it begins.
+// Adds up the runs that span chunks, each in the block of the chunk where it begins.
 extern "C" __global__ void add_parts(u32 count, u32 length, u32 width, u64* keys, T* table) {
   const u32 begin = blockIdx.x * CHUNK, end = begin + CHUNK;
   const u32 column = blockIdx.y * blockDim.x + threadIdx.x;

@@ -1,14 +1,14 @@
-// y = after(SCALE x w + bias) for matrices, or for stacks of stacks of them, wherever their numbers lie.
+// y = AFTER(SCALE * x w + bias) for matrices, or doubly batched matrices, with any strides.
 //
-// A block makes a tile of 64 by 64, each thread 4 by 4 of it, from strips of x and w in shared memory.
-// T what is read, R what is written, BIAS the type of the bias; AFTER(a) is what follows the sum.
+// A block computes a 64 x 64 tile, each thread 4 x 4 of it, from strips in shared memory.
+// T is the input type, R the output type, BIAS the bias type; AFTER(a) is the epilogue.
 const int TILE = 64, STRIP = 16;
 
 struct Matrix {
-  i64 row, column, outer, inner;  // numbers from one to the next
+  i64 row, column, outer, inner;  // strides in elements
 };
 
-// A strip of `depth` numbers along k of 64 rows; threads beside each other read what lies together.
+// Loads a strip of 64 rows x STRIP elements along k; adjacent threads read adjacent elements.
 __device__ __forceinline__ void strip(float (*to)[TILE + 4], const T* from, i64 along, i64 k_step,
                                       int first, int rows, int k, int depth) {
   const bool k_fast = k_step == 1;

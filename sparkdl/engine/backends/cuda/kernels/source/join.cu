@@ -1,5 +1,5 @@
-// Arrays side by side: a row of y is a row of each of them, one behind the other. A plane of blocks to
-// each array; what is counted are packs of V of T, whatever they hold.
+// Concatenates arrays along their rows: row i of y is row i of each array, in turn. blockIdx.y
+// selects the array; widths and offsets count packs of V elements of type T.
 
 typedef Pack<T, V> P;
 struct Parts { const P* at[MOST]; };

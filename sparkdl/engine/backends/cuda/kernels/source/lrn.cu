@@ -1,13 +1,13 @@
-// Local response normalization and its gradient: a thread for each number, channels fastest.
+// Local response normalization and its gradient: one thread per element, channels fastest.
 //
-// The neighborhood is of `across` channels to each side, or of `around` places within a channel.
+// The neighborhood has `across` channels on each side, or `around` pixels within a channel.
 struct Local {
   i32 channels, height, width, across, around;
-  float scale, k, beta;  // alpha over how many numbers are summed; the other constants
+  float scale, k, beta;  // alpha / size of the neighborhood; the other constants
 };
 
 struct Image {
-  i64 example, channel, row, column;  // numbers from one to the next
+  i64 example, channel, row, column;  // strides in elements
 };
 
 struct Number {
@@ -29,7 +29,7 @@ __device__ __forceinline__ i64 offset(const Image& m, const Number& at) {
   return at.n * m.example + at.c * m.channel + at.h * m.row + at.w * m.column;
 }
 
-// The sum of f(number) over the neighborhood of a number.
+// The sum of f over the neighborhood of an element.
 template <class F>
 __device__ __forceinline__ float around(const Local& l, const Number& at, const F& f) {
   float sum = 0;
@@ -56,7 +56,7 @@ extern "C" __global__ void lrn(Local l, u32 count, Image at_x, Image at_y, const
   }
 }
 
-// What reaches the neighbors of each number, for `lrn_grad`: gy x base^(-beta - 1).
+// gy * x * base^(-beta - 1), which `lrn_grad` sums over the neighbors.
 extern "C" __global__ void lrn_through(Local l, u32 count, Image at_gy, Image at_x, const T* gy,
                                        const T* x, float* through) {
   for (ALL_OF(i, count)) {

@@ -1,13 +1,13 @@
-// Local response normalization over channels that lie side by side, and its gradient: a thread makes
-// V numbers of neighboring channels, and reads each number of theirs and their neighbors' once.
+// Local response normalization over contiguous channels, and its gradient: a thread computes V
+// adjacent channels, and loads these and their neighbors once.
 //
-// T the type of numbers; ACROSS channels to each side are a neighborhood, and twice as many are at
-// most V; BETA the power.
+// T is the type of elements; a neighborhood has ACROSS channels on each side, 2 * ACROSS <= V;
+// BETA is the exponent.
 struct Constants {
   float scale, k;
 };
 
-// V channels with HALO more on each side, as floats; 0 where there are none.
+// Loads V channels and HALO more on each side, as floats; 0 beyond the ends.
 template <int HALO>
 __device__ __forceinline__ void with_neighbors(const T* x, u32 i, u32 pack, u32 packs,
                                                float (&numbers)[V + 2 * HALO]) {
@@ -25,7 +25,7 @@ __device__ __forceinline__ void with_neighbors(const T* x, u32 i, u32 pack, u32 
   }
 }
 
-struct Fallen { float power, inverse; };  // a base to the power of -BETA, and of -1
+struct Fallen { float power, inverse; };  // base^-BETA and 1 / base
 
 __device__ __forceinline__ Fallen fallen(float base) {
   if (BETA != 0.75f) return {powf(base, -BETA), 1 / base};
@@ -33,7 +33,7 @@ __device__ __forceinline__ Fallen fallen(float base) {
   return {root * sqrtf(root), root * root};
 }
 
-// The sum of squares of a neighborhood whose first number is at `first`.
+// The sum of squares of the neighborhood that starts at `first`.
 template <int N> __device__ __forceinline__ float squares(const float (&x)[N], int first) {
   float sum = 0;
 #pragma unroll
@@ -61,7 +61,7 @@ extern "C" __global__ void lrn_channels_grad(Constants l, u32 packs, u32 count, 
     with_neighbors<2 * ACROSS>(x, i, pack, packs, numbers);
     with_neighbors<ACROSS>(gy, i, pack, packs, given);
 #pragma unroll
-    for (int j = 0; j < V + 2 * ACROSS; ++j) {  // what reaches the neighbors of each number
+    for (int j = 0; j < V + 2 * ACROSS; ++j) {  // summed over neighbors below
       const Fallen f = fallen(l.k + l.scale * squares(numbers, j));
       const bool there = (j >= ACROSS || pack > 0) && (j < V + ACROSS || pack + 1 < packs);
       through[j] = there ? given[j] * numbers[ACROSS + j] * f.power * f.inverse : 0;

@@ -1,18 +1,18 @@
-// Pooling and its gradients: a thread makes V numbers of neighboring channels, channels fastest.
+// Pooling and its gradients: each thread computes V adjacent channels, channels fastest.
 //
-// T the type of numbers, P that of places in a window; SIZE0 to DILATION2 how windows are cut, so
-// that no thread divides by what is known before; UNROLL: 1 for windows too large to be unrolled;
-// COUNT_PADDING: means are of whole windows.
+// T is the type of elements, P that of positions in a window. SIZE0 to DILATION2 are compile-time
+// constants, so that divisions by them are cheap. UNROLL: 1 for windows too large to be unrolled.
+// COUNT_PADDING: means include the padding.
 #include "windows.cuh"
 
 typedef Wide<T>::type W;
 
-// Along an axis, the windows that see a number: at most REACH.
+// The windows that cover an element along an axis: at most REACH.
 template <i32 SIZE, i32 STRIDE, i32 DILATION> struct Axis {
   static const i32 REACH = DILATION == 1 ? (SIZE + STRIDE - 1) / STRIDE : SIZE;
 
-  // The k-th window that sees what lies `from` behind the start of the first, and at which of its
-  // places; false where there is none.
+  // Finds the k-th window that covers the element at offset `from` from the start of the first
+  // window, and the element's position in it; false if there is none.
   static __device__ __forceinline__ bool seeing(i32 from, i32 k, i32 windows, i32& window, i32& place) {
     if (DILATION == 1) {
       window = from / STRIDE - k;
@@ -30,8 +30,8 @@ typedef Axis<SIZE0, STRIDE0, DILATION0> Axis0;
 typedef Axis<SIZE1, STRIDE1, DILATION1> Axis1;
 typedef Axis<SIZE2, STRIDE2, DILATION2> Axis2;
 
-// The first of the i-th V channels of an array with channels last, and their place; i becomes their
-// example.
+// The place and first channel of the i-th pack of V channels in a channels-last array; i becomes
+// the example.
 __device__ __forceinline__ Place place_of(u32& i, const i32 (&sizes)[3], u32 channels, u32& channel) {
   const u32 packs = channels / V;
   channel = i % packs * V;
@@ -39,7 +39,7 @@ __device__ __forceinline__ Place place_of(u32& i, const i32 (&sizes)[3], u32 cha
   return place_of(i, sizes);
 }
 
-// What a window sees at its place (a, b, c).
+// The place in the input under position (a, b, c) of a window.
 __device__ __forceinline__ Place place_in(const Windows& w, const Place& window, i32 a, i32 b, i32 c) {
   return {{window.at[0] * STRIDE0 - w.before[0] + a * DILATION0,
            window.at[1] * STRIDE1 - w.before[1] + b * DILATION1,
@@ -51,7 +51,7 @@ __device__ __forceinline__ bool inside(const Windows& w, const Place& at) {
          (u32)at.at[2] < (u32)w.space[2];
 }
 
-// f(number of a place in the window, what is there) for all places that are not padding.
+// Calls f(position in the window, place in the input) for each position that is not padding.
 template <class F>
 __device__ __forceinline__ void each_seen(const Windows& w, const Place& window, const F& f) {
 #pragma unroll UNROLL
@@ -65,7 +65,7 @@ __device__ __forceinline__ void each_seen(const Windows& w, const Place& window,
       }
 }
 
-// f(number of its place in the window, window) for all windows that see a place.
+// Calls f(position in the window, window) for each window that covers a place.
 template <class F>
 __device__ __forceinline__ void each_seeing(const Windows& w, const Place& found, const F& f) {
   const i32 from[3] = {found.at[0] + w.before[0], found.at[1] + w.before[1], found.at[2] + w.before[2]};
@@ -94,7 +94,7 @@ __device__ __forceinline__ void put_sums(T* to, const W (&sums)[V]) {
   *reinterpret_cast<Pack<T, V>*>(to) = pack;
 }
 
-// The largest of each window, and where in the window the first such is.
+// The maximum of each window, and its first position in the window.
 extern "C" __global__ void max_pool(Windows w, u32 channels, u32 count, Lies at_x, Lies at_y,
                                     Lies at_p, const T* x, T* y, P* places) {
   for (ALL_OF(i, count)) {
@@ -118,8 +118,8 @@ extern "C" __global__ void max_pool(Windows w, u32 channels, u32 count, Lies at_
   }
 }
 
-// For each place of an image the sum of what the windows that see it give; `part` is the function of
-// (example, first channel, which of its places a window sees there, window, sums) that adds it.
+// Sums the contributions of all windows that cover a place, for each place of an image;
+// part(example, first channel, position in the window, window, sums) adds one contribution.
 template <class Part>
 __device__ __forceinline__ void add_up(const Windows& w, u32 channels, u32 count, const Lies& at_gx,
                                        T* gx, const Part& part) {
@@ -132,7 +132,7 @@ __device__ __forceinline__ void add_up(const Windows& w, u32 channels, u32 count
   }
 }
 
-// What each window gives to the place of its largest.
+// Adds the gradient of each window at the place of its maximum.
 extern "C" __global__ void max_to_places(Windows w, u32 channels, u32 count, Lies at_gy, Lies at_p,
                                          Lies at_gx, const T* gy, const P* places, T* gx) {
   add_up(w, channels, count, at_gx, gx, [&](u32 n, u32 c, u32 p, const Place& window, W (&sums)[V]) {
@@ -144,7 +144,7 @@ extern "C" __global__ void max_to_places(Windows w, u32 channels, u32 count, Lie
   });
 }
 
-// Of g, what lies at each window's place.
+// Gathers g at the recorded position of each window.
 extern "C" __global__ void max_picked(Windows w, u32 channels, u32 count, Lies at_g, Lies at_p,
                                       Lies at_y, const T* g, const P* places, T* y) {
   for (ALL_OF(i, count)) {
@@ -162,7 +162,7 @@ extern "C" __global__ void max_picked(Windows w, u32 channels, u32 count, Lies a
   }
 }
 
-// How many numbers along an axis a window's sum is of.
+// How many elements a window's sum includes along an axis.
 __device__ __forceinline__ i32 seen_along(i32 window, i32 size, i32 stride, i32 dilation, i32 before, i32 space) {
 #if COUNT_PADDING
   return size;
@@ -174,7 +174,7 @@ __device__ __forceinline__ i32 seen_along(i32 window, i32 size, i32 stride, i32 
 #endif
 }
 
-// By how much a window's sum is divided.
+// The divisor of a window's mean.
 __device__ __forceinline__ float numbers_in(const Windows& w, const Place& window) {
   return (float)seen_along(window.at[0], SIZE0, STRIDE0, DILATION0, w.before[0], w.space[0]) *
          (float)seen_along(window.at[1], SIZE1, STRIDE1, DILATION1, w.before[1], w.space[1]) *

@@ -1,9 +1,9 @@
-// Sums, or with MAXIMUM the largest, of numbers along some axes of an array.
+// Sums, or with MAXIMUM maxima, along some axes of an array.
 //
-// A block of 256 threads has `lanes` results beside each other and 256 / lanes threads for each.
-// Along grid.y blocks share the numbers of a result, `part` each, and leave a row of results each.
+// A block of 256 threads computes `lanes` adjacent results, with 256 / lanes threads for each. The
+// blocks along grid.y each reduce `part` elements of a result and write one row of partial results.
 //
-// T what is read, A what is added up in, R what is written.
+// T is the input type, A the accumulator's, R the output type.
 #include "joined.cuh"
 #include "walk.cuh"
 

@@ -1,7 +1,7 @@
-// Sums, or with MAXIMUM the largest, of results that lie side by side, as those of channels: a thread
-// has V of them, and a block a share of the `length` rows, which lie `step` numbers apart.
+// Sums, or with MAXIMUM maxima, over rows of adjacent results, such as channels. A thread reduces V
+// results; a block takes `part` of the `length` rows, which lie `step` elements apart.
 //
-// T what is read, A what is added up in, and left for the blocks of a result to be joined.
+// T is the input type, A the accumulator's, in which each block leaves its partial result.
 #include "joined.cuh"
 
 extern "C" __global__ void reduce_together(i64 step, u32 results, u32 length, u32 part, u32 lanes,

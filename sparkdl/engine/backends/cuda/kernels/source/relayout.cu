@@ -1,4 +1,4 @@
-// The i-th number of x to the place of the i-th of y, whatever their shapes and orders in memory.
+// Copies the i-th element of x to the i-th of y, whatever their shapes and memory layouts.
 #include "walk.cuh"
 
 extern "C" __global__ void relayout(LAYOUT at_x, LAYOUT at_y, u32 count, const char* x, char* y) {

@@ -1,8 +1,8 @@
-// Images at another size: a thread for each number that is made, channels fastest.
+// Resizes images: one thread per output element, channels fastest.
 //
-// Along each axis a number is made of two neighbors: `first` says which is the first of them, `share`
-// what each of the two gives. For the gradient `range` says between which two all numbers lie that are
-// made of one.
+// Along each axis an output is interpolated from two neighbors: `first` is the index of the first
+// one, `share` holds the weights of both. For the gradient, `range` holds the bounds of the outputs
+// that use an input.
 #include "windows.cuh"
 
 struct Sizes {
@@ -35,7 +35,7 @@ extern "C" __global__ void resize(Sizes sizes, u32 channels, u32 count, Lies at_
   }
 }
 
-// What a number at `from` gives to one at `to`, along one axis.
+// The weight of the input at `from` in the output at `to`, along one axis.
 __device__ __forceinline__ float given(const i32* first, const float* share, i32 from, i32 to) {
   const i32 side = from - first[to];
   return side == 0 || side == 1 ? share[2 * to + side] : 0;

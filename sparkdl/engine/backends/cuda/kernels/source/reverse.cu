@@ -1,6 +1,6 @@
-// The steps of sequences in reverse order; padding stays where it is.
+// Reverses the steps of sequences; padding stays in place.
 
-// Where each step of a sequence is taken from: a thread for each sequence.
+// The source of each step of a sequence: one thread per sequence.
 extern "C" __global__ void places(u32 examples, i32 steps, i64 next_row, i64 next_step,
                                   const char* mask, i32* places) {
   const u32 row = blockIdx.x * blockDim.x + threadIdx.x;

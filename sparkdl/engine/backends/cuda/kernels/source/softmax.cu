@@ -1,7 +1,7 @@
-// Softmax and its logarithm along the last axis, their gradients, and the cross entropy of labels.
+// Softmax and log-softmax along the last axis, their gradients, and cross entropy with labels.
 //
-// A block has a row of numbers, `next` bytes from one to the next. T is their type, W what they are
-// computed in, L the type of labels; LOGARITHM says which of the two softmaxes.
+// A block computes one row, whose elements lie `next` bytes apart. T is their type, W the type to
+// compute in, L the type of labels; LOGARITHM selects log-softmax.
 #include "together.cuh"
 #include "walk.cuh"
 
@@ -14,13 +14,13 @@ __device__ __forceinline__ void set(char* row, i64 next, int i, W x) {
   *(T*)(row + i * next) = narrow<T>(x);
 }
 
-struct Sums { W top, total; };  // the largest number, and the sum of e to each less that
+struct Sums { W top, total; };  // the maximum, and the sum of exp(x - top)
 
 const W LOWEST = sizeof(W) == 8 ? (W)-1.7976931348623157e308 : (W)-3.402823466e38f;
-const int AT_ONCE = 4;  // numbers that a thread reads before it needs the first
+const int AT_ONCE = 4;  // elements that a thread loads before it uses the first
 
-// In one walk: where a larger number comes, what was added up so far shrinks. A thread begins with
-// the lowest number, for minus infinity less itself is none.
+// In one pass: a new maximum rescales the sum so far. Threads start from the lowest finite number,
+// because -inf - (-inf) is NaN.
 __device__ __forceinline__ Sums sums_of(const char* row, i64 next, int length) {
   W top = LOWEST, total = 0;
   for (int i = threadIdx.x; i < length; i += AT_ONCE * blockDim.x) {
@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(1024)
   }
 }
 
-// A label that is no class gives NaN.
+// A label out of range gives NaN.
 extern "C" __global__ void __launch_bounds__(1024)
     cross_entropy(i64 next_row, i64 next, i64 next_label, i64 next_loss,
                                          int length, const char* x, const char* labels,
@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(1024)
   *(T*)(losses + blockIdx.x * next_loss) = narrow<T>(log(s.total) - (own - s.top));
 }
 
-// The gradient of that for the numbers of a row: its own gradient by (softmax - 1 at the label).
+// The gradient of the cross entropy for a row: gy * (softmax - one_hot(label)).
 extern "C" __global__ void __launch_bounds__(1024)
     cross_entropy_grad(i64 next_row, i64 next, i64 next_label, i64 next_gy,
                                               i64 next_row_gx, i64 next_gx, int length, const char* x,

@@ -1,9 +1,10 @@
-// Blocks of BLOCK x BLOCK places of an image become channels of one place: a thread makes 8 numbers.
+// Moves blocks of BLOCK x BLOCK pixels of an image into channels: each thread writes 8 elements.
 //
-// T what is read, R what is written: channels last, OUT of them, a multiple of 8; CHANNELS are read.
+// T is the input type, R the output type. The input has CHANNELS channels; the output is channels
+// last and has OUT, a multiple of 8.
 struct Blocks {
-  i64 example, channel, row, column;  // of x: numbers from one to the next
-  i32 height, width, above, before, rows, columns;  // of x, zeros that come first; of y
+  i64 example, channel, row, column;  // strides of x in elements
+  i32 height, width, above, before, rows, columns;  // of x; leading zeros; of y
 };
 
 extern "C" __global__ void space_to_depth(Blocks b, u32 count, const T* x, R* y) {
@@ -17,7 +18,7 @@ extern "C" __global__ void space_to_depth(Blocks b, u32 count, const T* x, R* y)
     Pack<R, 8> made;
 #pragma unroll
     for (u32 v = 0; v < 8; ++v) {
-      const u32 c = first + v, beside = c / CHANNELS;  // places of a block lie channels fastest
+      const u32 c = first + v, beside = c / CHANNELS;  // position in the block; channels fastest
       const i32 h = row + (i32)(beside / BLOCK), w = column + (i32)(beside % BLOCK);
       const bool there = beside < BLOCK * BLOCK && (u32)h < (u32)b.height && (u32)w < (u32)b.width;
       made.at[v] = narrow<R>(

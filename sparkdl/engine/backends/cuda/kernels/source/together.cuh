@@ -1,12 +1,12 @@
-// Threads of a block that join what each of them has.
+// Reductions over the threads of a block.
 
-// `join` of the numbers of all threads of the block, for all of them. At most 1024 threads, a
+// Reduces x over the block by `join`; every thread gets the result. At most 1024 threads, a
 // multiple of 32.
 template <class T, class F> __device__ __forceinline__ T of_block(T x, F join) {
   __shared__ T found[32];
 #pragma unroll
   for (int apart = 16; apart; apart /= 2) x = join(x, __shfl_xor_sync(~0u, x, apart));
-  __syncthreads();  // nobody reads what the last call left
+  __syncthreads();  // until all threads have read the result of the previous call
   if (threadIdx.x % 32 == 0) found[threadIdx.x / 32] = x;
   __syncthreads();
   x = found[0];

@@ -1,4 +1,4 @@
-// The numbers that windows see, beside each other, and back: a thread for each number that is made.
+// im2col and col2im: one thread per output element.
 #include "windows.cuh"
 
 extern "C" __global__ void unfold(Windows w, u32 channels, u32 count, Lies at_x, Lies at_y,

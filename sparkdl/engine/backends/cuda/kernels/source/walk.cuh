@@ -1,5 +1,5 @@
-// Where the i-th number of an array lies: up to 8 axes, the last one fastest. A parameter of a
-// kernel is a LAYOUT: without __grid_constant__ each thread would have a copy in local memory.
+// The offset of the i-th element of an array: up to 8 axes, the last one fastest. Kernels take it
+// as a LAYOUT: without __grid_constant__ each thread would have a copy in local memory.
 struct Walk {
   int axes;
   u32 size[8];

@@ -1,10 +1,10 @@
-// Windows that slide over up to three axes of space, as convolution and pooling share them.
+// Windows that slide over up to three spatial axes, shared by convolution and pooling.
 
 struct Windows {
   i32 out[3], space[3], size[3], stride[3], before[3], dilation[3];
 };
 
-// How an array of (N, C, three axes of space) lies: numbers from one to the next along each axis.
+// Strides, in elements, of an array (N, C, three spatial axes).
 struct Lies {
   i64 example, channel, space[3];
 };
@@ -13,7 +13,7 @@ struct Place {
   i32 at[3];
 };
 
-// The i-th place of a space, the last axis fastest; i becomes how many such spaces came before.
+// The place of index i % volume, last axis fastest; i becomes i / volume.
 __device__ __forceinline__ Place place_of(u32& i, const i32 (&sizes)[3]) {
   Place place;
 #pragma unroll
@@ -31,7 +31,7 @@ __device__ __forceinline__ i64 offset(const Lies& lies, u32 n, u32 c, const Plac
   return at;
 }
 
-// Where a window sees what is at `place` in it; false where that is padding.
+// Finds the place in the input under position `place` of a window; false if it is padding.
 __device__ __forceinline__ bool seen(const Windows& w, const Place& window, const Place& place,
                                      Place& found) {
   bool inside = true;
@@ -43,7 +43,7 @@ __device__ __forceinline__ bool seen(const Windows& w, const Place& window, cons
   return inside;
 }
 
-// The window that sees `found` at `place` in it; false where there is none.
+// Finds the window whose position `place` covers `found`; false if there is none.
 __device__ __forceinline__ bool seeing(const Windows& w, const Place& found, const Place& place,
                                        Place& window) {
   bool there = true;
