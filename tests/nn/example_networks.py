@@ -1,4 +1,4 @@
-"""Networks that several tests use."""
+"""Networks shared by several tests."""
 
 from sparkdl.nn import (
     AvgPool2D,
@@ -37,7 +37,7 @@ def lenet(**options):
 
 
 def mixed(**options):
-    """A small network with most kinds of layers."""
+    """Returns a small network with most kinds of layers."""
     layers = [
         Conv2D(filters=4, kernel_size=3, padding="same", bias=False),
         BatchNorm(),

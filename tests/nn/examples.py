@@ -1,4 +1,4 @@
-"""One or more examples of each member of each family. A new member is one more row here."""
+"""Examples of each member of each family, at least one. A new member needs one more row here."""
 
 from sparkdl.nn import activations, initializers, layers, losses, optimizers, schedules, solvers
 from sparkdl.nn.clipping import (

@@ -1,11 +1,11 @@
-"""Every activation function, as jax has it: {type: function (activation, x)}."""
+"""Every activation function in jax: {type: function (activation, x)}."""
 
 import jax
 import jax.numpy as jnp
 
 
 def rational_tanh(y):
-    """As DL4J documents it."""
+    """The rational approximation that DL4J documents."""
     return jnp.sign(y) * (1 - 1 / (1 + jnp.abs(y) + y**2 + 1.41645 * y**4))
 
 

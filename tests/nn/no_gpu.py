@@ -1,4 +1,4 @@
-"""The backend cuda as it is where no GPU works, for MODULES."""
+"""Stands in for the cuda backend where no GPU works, for MODULES."""
 
 from sparkdl.errors import UnsupportedError
 

@@ -1,4 +1,4 @@
-"""Runs what is written in operations as a compiled graph rather than on arrays."""
+"""Runs code written in operations as a compiled graph instead of on arrays."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sparkdl.engine import Graph, Spec, Tensor, compile, value_and_grad
 
 
 def run_as_graph(function, *arrays):
-    """The list of arrays that `function` makes of `arrays`, traced and compiled."""
+    """Traces and compiles `function`; returns the list of its outputs for `arrays`."""
     inputs = {
         f"x{i}": Tensor(Spec(a.shape, a.dtype.name), name=f"x{i}") for i, a in enumerate(arrays)
     }
@@ -16,10 +16,10 @@ def run_as_graph(function, *arrays):
 
 
 def value_and_gradients(function, *arrays):
-    """The scalar `function(*arrays)` and its gradient for each array, traced and compiled."""
+    """Returns the scalar `function(*arrays)` and its gradients, traced and compiled."""
     return value_and_grad(function)(*(np.asarray(a) for a in arrays))
 
 
 def label(value):
-    """The name of a test case: its message, or as it prints itself, without addresses."""
+    """Returns a test case's id: its message or printed form; "" for functions."""
     return "" if callable(value) else str(value)[:60]

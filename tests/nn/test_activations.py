@@ -18,7 +18,7 @@ from tests.nn.support import label, value_and_gradients
 
 
 def allowed(function, x):
-    """x, kept above 0 where the function is only defined there."""
+    """Returns x, made positive where the function is only defined there."""
     return np.abs(x) + 0.1 if function.type_name == "log" else x
 
 

@@ -1,4 +1,4 @@
-"""Networks that compute in bfloat16 learn as those in float32 do; their vectors stay float32."""
+"""Networks in bfloat16 learn as in float32; their vectors stay float32."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ BACKENDS = ["reference", "auto"]
 
 
 def mixed():
-    """Layers that compute in bfloat16, and one that does not."""
+    """Returns layers that compute in bfloat16, and one that does not."""
     layers = [
         Conv2D(filters=4, kernel_size=3, activation="relu"),
         BatchNorm(),
@@ -67,7 +67,7 @@ def test_what_comes_out_is_float32(backend, rng):
     np.testing.assert_allclose(found["output_1"].sum(1), 1, rtol=1e-5)
 
 
-OF_FROZEN = {  # a layer, and the shape of what it reads
+OF_FROZEN = {  # a layer, and the shape of its input
     "rows": (Dense(units=5), (7,)),
     "images": (Conv2D(filters=3, kernel_size=2, activation="relu"), (2, 4, 5)),
     "steps": (TimeDistributed(layer=Dense(units=5)), (3, 7)),
@@ -130,7 +130,7 @@ NORMS = {
 @pytest.mark.parametrize("absent", ABSENT, ids=lambda absent: " and ".join(absent))
 @pytest.mark.parametrize("name", NORMS)
 def test_a_norm_without_scale_or_shift_is_the_reference_s(name, absent, rng):
-    """What stands for them is read as float32: an array of bfloat16 would end half way."""
+    """Its stand-in is read as float32: a bfloat16 array would be read past its end."""
     in_shape, norm = NORMS[name]
     layers = [*norm(absent), Output(units=2)]
     conf = NetworkConf(input_shape=in_shape, layers=layers, dtype="bfloat16", seed=3)
@@ -148,7 +148,7 @@ def test_a_norm_without_scale_or_shift_is_the_reference_s(name, absent, rng):
 @pytest.mark.parametrize("function", ACTIVATIONS, ids=str)
 @pytest.mark.parametrize("kind", [Conv1DTranspose, Conv2DTranspose, Conv3DTranspose])
 def test_every_activation_follows_a_transposed_convolution(kind, function, rng):
-    """Where oneDNN has no kernel for both, numpy computes the function in float32."""
+    """Where oneDNN cannot fuse the activation, numpy computes it in float32."""
     layer = kind(filters=3, kernel_size=3, stride=2, activation=function)
     in_shape = (4, 2) if kind.axes == 1 else (2, *[3] * kind.axes)
     conf = NetworkConf(input_shape=in_shape, layers=[layer, Output(units=2)], dtype="bfloat16")
@@ -166,7 +166,7 @@ def filled_with_nan(size):
     return memory
 
 
-ONE_WINDOW = {  # size of the image, kernel and stride: fills it; does not, and the next is outside
+ONE_WINDOW = {  # size of the image, kernel and stride; the next window would lie outside
     "fills": (1, 1, 2),
     "fills, larger": (3, 3, 2),
     "does not fill": (2, 1, 4),

@@ -1,4 +1,4 @@
-"""Promises of every option: it is checked at once, and comes back from text equal."""
+"""Contract of every option: validated on construction, and equal after a round trip."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""Constraints against optax's projections, and where in an update they hold."""
+"""Constraints against optax's projections, and their place in an update."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ THEIRS = {
     "unit_norm": lambda constraint, unit: project.projection_l2_sphere(unit),
     "non_negative": lambda constraint, unit: project.projection_non_negative(unit),
 }
-# of weights with this shape, the axis along which units lie
+# {shape of weights: axis of units}
 UNITS = {(6, 4): 1, (4, 3, 2, 2): 0, (4, 3, 2): 0, (5,): None}
 
 
@@ -84,7 +84,7 @@ def test_constraints_hold_after_an_update_where_they_are_set(rng):
         np.testing.assert_allclose(view, expected.get(name, free[name]), rtol=1e-12)
 
 
-# layer, shape of its input, and the axes of its output along which there is another unit
+# layer, shape of its input, and the axes of its output that index units
 UNITS_OF_LAYERS = [
     (layers.Dense(units=3), (4,), (0,)),
     (layers.Conv2D(filters=4, kernel_size=2, groups=2), (2, 3, 3), (0,)),
@@ -104,7 +104,7 @@ UNITS_OF_LAYERS = [
 
 
 def weights_into_units(layer, in_shape, axes, params, rng):
-    """For each unit, which weights of W its outputs depend on."""
+    """Yields, for each unit, a mask of the weights in W that its outputs depend on."""
     x, shape = rng.uniform(0.5, 1.5, size=(1, *in_shape)), layer.out_shape(in_shape)
     for unit in np.ndindex(*(shape[axis] for axis in axes)):
         where = dict(zip(axes, unit, strict=True))

@@ -1,4 +1,4 @@
-"""Networks train on the backend "cuda", here on its host driver, with the reference's numbers."""
+"""Training on the "cuda" backend, through its host driver: numbers equal the reference's."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def distance(found, expected):
 
 
 def trained(conf, backend, rng, steps=5):
-    """(replica, losses): the last batch is a small one."""
+    """Returns (replica, losses) after `steps` steps, the last with a smaller batch."""
     replica, losses = Replica(conf, backend), []
     for t in range(1, steps + 1):
         batch = batch_of(conf, rng, 16 if t < steps else 7)
@@ -55,7 +55,7 @@ def test_an_mlp_and_its_optimizers(optimizer, dtype):
     )
     np.testing.assert_allclose(losses, expected, 1e-5)
     assert distance(own.params, other.params) < 1e-5
-    if len(own.slots):  # a gradient that rounds to the other bfloat16 shows here first
+    if len(own.slots):  # a gradient rounded to a neighboring bfloat16 shows here first
         assert distance(own.slots, other.slots) < (1e-5 if dtype == "float32" else 1e-4)
 
 

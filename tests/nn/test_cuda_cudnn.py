@@ -1,4 +1,4 @@
-"""Networks of convolutions train with the double of cuDNN's module as the reference has it."""
+"""Convolutional networks on a test double of the cuDNN module train as the reference does."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from tests.support.cuda.compiler import available
 
 
 def with_residuals():
-    """The block of resnet18 twice, the second with a shortcut of its own."""
+    """Returns two resnet18 blocks, the second with a projection shortcut."""
     build = GraphBuilder(features=(3, 12, 10))
     stem = add_convolution(build, "features", 8, 3, 1, "stem")
     first = basic(build, stem, 8, 1, "block1")
@@ -33,7 +33,7 @@ def with_residuals():
 
 
 def with_inception():
-    """Paths side by side, with bias and ReLU behind each convolution."""
+    """Returns parallel convolution paths, each with bias and ReLU."""
     build = GraphBuilder(features=(3, 9, 8))
     stem = build.add(Conv2D(filters=8, kernel_size=3, activation="relu"), name="stem")
     inception(build, stem, (8, 4, 8, 4, 8, 8), "3a")
@@ -50,7 +50,7 @@ def images(conf):
     return batch_of(conf, np.random.default_rng(0), 4)
 
 
-NETWORKS = {  # network, its batch, graphs of normalization and attention in float32 and bfloat16
+NETWORKS = {  # network, its batch, number of cuDNN graphs in float32 and in bfloat16
     "residual": (with_residuals, images, 12, 12),
     "inception": (with_inception, images, 0, 0),
     "attention": (with_attention, lambda conf: texts(4), 10, 14),
@@ -66,7 +66,7 @@ def cuda(monkeypatch, tmp_path):
 
 
 def trained(conf, backend, batch):
-    """(replica, losses) after two steps."""
+    """Returns (replica, losses) after two steps."""
     replica = Replica(conf, backend)
     return replica, [replica.step(batch, 1e-3, t) for t in (1, 2)]
 
@@ -99,7 +99,7 @@ def test_16_bits_are_no_further_from_float32_than_the_references(name, dtype):
 
 
 def by_cudnn(replica, graphs):
-    """All that cuDNN can do it does."""
+    """Asserts that cuDNN runs everything it can."""
     program, _ = replica.programs(4)
     ops = [node.op.kind for node in program.graph.nodes]
     assert ops.count("CudnnGraph") == graphs, program.describe()

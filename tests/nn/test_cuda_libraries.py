@@ -1,4 +1,4 @@
-"""Networks by doubles of NVIDIA's libraries train with the reference's numbers."""
+"""Networks on test doubles of NVIDIA's libraries train with the reference's numbers."""
 
 from dataclasses import replace
 

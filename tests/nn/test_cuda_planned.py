@@ -1,6 +1,6 @@
-"""cuDNN itself plans the graphs of the zoo's networks, for an H200 that need not be there.
+"""cuDNN plans the graphs of the zoo's networks for an H200, without the device.
 
-`cudnn_plans.txt` says what came of it: graphs of each kind, engines, workspace.
+`cudnn_plans.txt` records the expected plans: graphs of each kind, engines, workspace.
 """
 
 import os
@@ -50,6 +50,6 @@ def test_every_graph_is_planned_as_recorded(folders, network):
     found = subprocess.check_output(command, env=os.environ | paths, text=True, timeout=280)
     version, found = re.split(r"(?<=\n)", found, maxsplit=1)
     expected = NETWORKS[network]
-    if version != VERSION:  # engines and their workspace are another release's
+    if version != VERSION:  # engines and workspace differ between releases
         found, expected = (OF_A_VERSION.sub("", text) for text in (found, expected))
     assert found == expected

@@ -1,4 +1,4 @@
-"""Promises of a device for each known network, by the log of a driver that only records."""
+"""Device usage of each zoo network, from the log of a driver that only records."""
 
 import sys
 from bisect import bisect_right
@@ -18,15 +18,15 @@ from tests.support.cuda.nccl_backend import made
 from tests.support.cuda.recording_driver import RecordingDriver
 from tests.support.zoo_networks import OF_ARRAYS
 
-SIDES = {"alexnet": 67, "caffenet": 67, "vgg16": 32}  # the same layers, fewer numbers on the host
+SIDES = {"alexnet": 67, "caffenet": 67, "vgg16": 32}  # the same layers, with smaller images
 OPTIONS = {"char_lstm": {"steps": 5}}
 RUNS, BUCKETS = 6, 6
-pytestmark = pytest.mark.slow  # the first test of a network makes it, which takes seconds
+pytestmark = pytest.mark.slow  # building a network takes seconds, in its first test
 
 
 @pytest.fixture(scope="module", params=OF_ARRAYS)
 def network(request):
-    """(driver, replica, Batch) of a network."""
+    """Yields (driver, replica, Batch) of a network."""
     module, driver = ModuleType("recording"), RecordingDriver()
     module.BACKEND = made(driver)
     with pytest.MonkeyPatch.context() as patch:
@@ -40,7 +40,7 @@ def network(request):
 
 @pytest.fixture(scope="module")
 def logs(network):
-    """(driver, log of each training step)"""
+    """Returns (driver, log of each training step)."""
     (driver, replica, batch), found = network, []
     for t in range(1, RUNS + 1):
         start = len(driver.log)
@@ -78,7 +78,7 @@ def test_all_pointers_lie_in_memory_that_is_held(logs):
 
 
 def test_a_slot_is_filled_again_once_its_copy_is_done(logs):
-    """Between two copies from one place its event is waited for."""
+    """A slot's copy is waited for before the slot is filled again."""
     _, (_, *others) = logs
     calls, last = [call for log in others for call in log], {}
     for i, call in enumerate(calls):
@@ -101,14 +101,14 @@ def test_kernels_wait_for_the_copy_that_feeds_them(logs):
 
 
 class Alone:
-    """NCCL's communicator of one device, whose sums are as they were."""
+    """NCCL's communicator of a single device, which leaves sums unchanged."""
 
     def allReduce(self, *words):
         pass
 
 
 def test_sums_go_beside_the_backward_pass_and_before_the_update(network, logs):
-    """As recorded: kernels and their marks; each sum behind a mark; the update behind all sums."""
+    """Each sum waits for its gradient's kernel; the update waits for all sums."""
     driver, replica, batch = network
     link, compute = replica.link(), replica.programs(2)[0].device.stream
     link.members = Alone()

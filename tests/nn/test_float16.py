@@ -1,4 +1,4 @@
-"""Networks that compute in float16: their loss is scaled as PyTorch's GradScaler does it."""
+"""Networks in float16: loss scaling as in PyTorch's GradScaler."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ BACKENDS = ["reference", "auto", pytest.param("cuda", marks=pytest.mark.slow)]
 MLP = NetworkConf(
     input_shape=(6,), layers=[Dense(units=8, activation="tanh"), Output(units=3)], dtype="float16"
 )
-# what torch_float16.py printed, with PyTorch 2.15: logarithms of scales, and losses
+# printed by torch_float16.py with PyTorch 2.15: logarithms of scales, and losses
 SCALES = {
     "Sgd": [15, 14, 13, 12, 11, 10, 10, 10, 11, 11, 11, 12, 11, 10, 10, 10, 11, 11, 11, 12],
     "Adam": [15, 14, 13, 12, 11, 10, 10, 10, 11, 10, 10, 10, 11, 10, 10, 10, 11, 11, 11, 12],
@@ -54,7 +54,7 @@ def cuda(request, monkeypatch):
 
 
 def state_of(replica):
-    """Scale, updates since it changed, updates left out."""
+    """Returns (scale, updates since it changed, skipped updates)."""
     conf = replica.conf
     views = conf.buffers_layout.views(replica.buffers) | conf.slots_layout.views(replica.slots)
     names = loss_scale.SCALE, loss_scale.GOOD, loss_scale.SKIPPED
@@ -64,7 +64,7 @@ def state_of(replica):
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_are_pytorchs(name, backend, monkeypatch):
-    """Where gradients overflow and where they do not, and where the scale grows between."""
+    """Covers overflowing and finite gradients, and growth of the scale in between."""
     monkeypatch.setattr(loss_scale, "INTERVAL", torch_float16.INTERVAL)
     optimizer, rate = OPTIMIZERS[name]
     replica = Replica(replace(MLP, optimizer=optimizer), backend)
@@ -83,7 +83,7 @@ def test_steps_are_pytorchs(name, backend, monkeypatch):
 @pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_update_that_is_left_out_changes_nothing_but_the_scale(backend, wrong, rng):
-    """Not the next update either, which the optimizer counts as if the first had not been."""
+    """The next update is unaffected too: the optimizer does not count the skipped one."""
     conf = replace(mixed(), dtype="float16", optimizer=Adam(), l2=0.1, clipping=ClipNorm(limit=1.0))
     one, other = Replica(conf, backend), Replica(conf, backend)
     for t in (1, 2):
@@ -152,7 +152,7 @@ def test_the_gradient_is_that_of_float32(backend, rng):
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_what_masks_hide_is_hidden(backend, causal, rng):
-    """float16 ends at 65504: what is below all numbers must have a place there."""
+    """float16 ends at 65504, so the masking value must fit into it."""
     layers = [
         SelfAttention(heads=2, causal=causal),
         MaxPool1D(size=2, stride=2),

@@ -1,4 +1,4 @@
-"""First values by their moments, bounds and properties."""
+"""Initial values: their moments, bounds and properties."""
 
 import numpy as np
 import pytest
@@ -26,9 +26,9 @@ from tests.nn.support import label
 
 SHAPE, FANS = (400, 250), (400, 250)
 XAVIER, HE, LECUN = 2 / 650, 2 / 400, 1 / 400
-SHAPES = {"bilinear": (3, 2, 4, 4)}  # of those that need filters
+SHAPES = {"bilinear": (3, 2, 4, 4)}  # for initializers that need filters
 
-# mean, variance, smallest and largest value (None: no bound) over SHAPE
+# mean, variance, minimum and maximum (None: unbounded) over SHAPE
 MOMENTS = {
     "zeros": (0, 0, 0, 0),
     "ones": (1, 0, 1, 1),
@@ -130,7 +130,7 @@ def test_identity_layers_give_back_their_input(rng):
 def test_fans_of_layers():
     assert Dense(units=3).fans((5, 3)) == (5, 3)
     assert Conv2D(filters=20, kernel_size=5).fans((20, 3, 5, 5)) == (75, 500)
-    # a channel of 8 in 4 groups reaches the 5 filters of its own group
+    # a channel (8 in 4 groups) reaches the 5 filters of its group
     assert Conv2D(filters=20, kernel_size=3, groups=4).fans((20, 2, 3, 3)) == (18, 45)
     assert layers.Conv1D(filters=8, kernel_size=5).fans((8, 3, 5)) == (15, 40)
     assert layers.Conv2DTranspose(filters=4, kernel_size=3, groups=2).fans((6, 2, 3, 3)) == (27, 18)

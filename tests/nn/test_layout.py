@@ -1,4 +1,4 @@
-"""Places of named arrays in a vector."""
+"""Positions of named arrays in a vector."""
 
 import numpy as np
 import pytest

@@ -110,7 +110,7 @@ THEIRS = {
     "cosine_proximity": lambda loss, z, y: -optax.cosine_similarity(z, y),
     "wasserstein": lambda loss, z, y: jnp.mean(y * z, axis=1),
 }
-ELSEWHERE = {"yolo2"}  # its own file
+ELSEWHERE = {"yolo2"}  # in its own file
 compared = pytest.mark.parametrize(
     "loss", [loss for loss in LOSSES if loss.type_name not in ELSEWHERE], ids=str
 )
@@ -127,7 +127,7 @@ def z(rng):
 
 
 def input_for(loss, z):
-    """z itself, or probabilities where the loss is of those, or a sequence."""
+    """Returns z, probabilities for losses that take them, or a sequence."""
     if loss.of_sequence:
         return z[:, None] * np.linspace(-0.5, 0.5, STEPS)[:, None]
     return np.asarray(jax.nn.softmax(z)) if loss.type_name == "multinomial_logistic" else z
@@ -196,7 +196,7 @@ def test_extreme_outputs_stay_finite(loss):
     assert np.isfinite(loss.output(z)).all()
 
 
-# (loss, z, labels, the loss by hand)
+# (loss, z, labels, loss worked out by hand)
 BY_HAND = [
     (losses.L1(), [1, -2, 4], [0, 0, 1], 6),
     (losses.L2(), [1, -2, 4], [0, 0, 1], 14),
@@ -292,7 +292,7 @@ def test_the_best_path_is_read_without_blanks_and_repetitions():
     assert [word.tolist() for word in best_path(p, blank=2)][1] == [1, 0, 1]
 
 
-# what a network cannot be built with
+# losses that do not fit the output
 UNFIT = [
     (SoftmaxCrossEntropy(class_weights=(1, 2)), r"class_weights must have one for each of 3 units"),
     (Mse(unit_weights=(1, 2)), r"Mse.unit_weights must have one for each of 3 units, got \(1, 2\)"),
@@ -401,7 +401,7 @@ def test_predictions_and_losses_equal_scikit_learn(z, rng):
 
 
 def test_losses_of_a_batch_over_what_counts():
-    """Caffe's normalization: three examples of two steps each, one of which all but one ignore."""
+    """Caffe's normalization: three examples of two steps; two of them ignore their second step."""
     z = np.random.default_rng(3).normal(size=(3, 2, UNITS))
     labels = np.array([[0, 9], [1, 9], [2, 3]], np.int32)
     each = -np.log(np.exp(z) / np.exp(z).sum(axis=2, keepdims=True))

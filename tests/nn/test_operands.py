@@ -1,4 +1,4 @@
-"""Every layer and network is built on oneDNN without an operand that a kernel would misread."""
+"""Every layer and network builds on oneDNN without an operand that a kernel would misread."""
 
 from dataclasses import replace
 from itertools import product
@@ -32,7 +32,7 @@ def test_every_layer_builds_with_its_gradients(layer, in_shape):
 
 
 def build(layer, in_shape, kind, training, rng):
-    """Compiles a layer, and its gradients where it is `training`."""
+    """Compiles a layer, with its gradients if `training`."""
     params = of_kind(drawn(layer.param_shapes(in_shape), rng), "float32")
     params |= of_kind({name: params[name] for name in layer.penalized}, kind)
     xs = inputs_of(layer, in_shape, normal(rng))

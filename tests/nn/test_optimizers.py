@@ -1,4 +1,4 @@
-"""Optimizers over 20 steps against optax, and by hand where optax defines one otherwise."""
+"""Optimizers over 20 steps against optax, or by hand where optax's definition differs."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -31,7 +31,7 @@ from tests.nn.support import label, run_as_graph
 
 RATE = 0.05
 
-# ours, optax's with the same definition
+# ours, and optax's optimizer of the same definition
 OPTAX = [
     (Sgd(learning_rate=RATE), optax.sgd(RATE)),
     (Momentum(learning_rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8)),
@@ -43,11 +43,11 @@ OPTAX = [
         optax.adam(RATE, b1=0.0, b2=0.5, eps=1e-3),
     ),
     (AdamHat(learning_rate=RATE, epsilon=1e-15), optax.adam(RATE, eps=1e-15)),
-    (AdamW(learning_rate=RATE), optax.adam(RATE)),  # its decay: test_update.py
+    (AdamW(learning_rate=RATE), optax.adam(RATE)),  # test_update.py covers its decay
     (
         Lars(learning_rate=RATE, momentum=0.8),
         optax.sgd(RATE, momentum=0.8),
-    ),  # and their measure: the same
+    ),  # test_update.py covers the trust ratios of both
     (Lamb(learning_rate=RATE), optax.adam(RATE, eps=1e-6)),
     (AdaDelta(learning_rate=RATE), optax.adadelta(RATE, rho=0.95, eps=1e-6)),
     (AdaDelta(decay=0.5, epsilon=0.1), optax.adadelta(1.0, rho=0.5, eps=0.1)),
@@ -71,7 +71,7 @@ OPTAX = [
         AdaBelief(learning_rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1),
         optax.adabelief(RATE, 0.5, 0.5, eps=0.1, eps_root=0.1),
     ),
-    # optax's epsilon is inside the root; far below g^2 it does not matter where it is
+    # optax's epsilon is inside the root, which is negligible far below g^2
     (
         AdaGrad(learning_rate=RATE, initial_accumulator=0.3, epsilon=1e-15),
         optax.adagrad(RATE, initial_accumulator_value=0.3, eps=1e-15),
@@ -86,7 +86,7 @@ def slots_of(optimizer, n, dtype=np.float64):
 
 
 def steps_of(optimizer, grads, rates=None):
-    """The steps that `optimizer` takes for a list of gradients."""
+    """Returns the steps that `optimizer` takes for a list of gradients."""
     slots, steps = slots_of(optimizer, len(grads[0]), grads[0].dtype), []
     for t, grad in enumerate(grads, start=1):
         rate = optimizer.rate_at(t - 1, 0) if rates is None else rates[t - 1]
@@ -167,7 +167,7 @@ def test_adam_hat_adds_epsilon_before_the_correction(rng):
 
 @pytest.mark.parametrize("kind", [Momentum, Nesterov])
 def test_momentum_keeps_the_rate_that_a_gradient_came_with(kind):
-    # Caffe: v = 0.5 v + rate g; a rate that drops does not shrink the velocity there is
+    # Caffe: v = 0.5 v + rate g; a lower rate does not shrink the existing velocity
     steps = steps_of(kind(momentum=0.5), [np.ones(1), np.ones(1)], rates=[1.0, 0.1])
     velocity = -1.0, -0.5 - 0.1
     wanted = velocity if kind is Momentum else (0.5 * velocity[0] - 1, 0.5 * velocity[1] - 0.1)

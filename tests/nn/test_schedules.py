@@ -98,7 +98,7 @@ BY_HAND = [
     (CYCLE, 3, 0.4),
     (CYCLE, 4, 0.5),
     (CYCLE, 7, 0.2),
-    (CYCLE, 8, 0.2),  # the step over that halves leave, as in DL4J: 0.1 / 0.5
+    (CYCLE, 8, 0.2),  # the odd step that the halves leave over, as in DL4J: 0.1 / 0.5
     (CYCLE, 9, 0.1),
     (CYCLE, 10, 0.05),
     (CYCLE, 15, 0.5),

@@ -1,4 +1,4 @@
-"""Solvers against scipy, and on functions whose least point is known."""
+"""Solvers against scipy, and on functions with a known minimum."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def rosenbrock(x):
 
 
 def logistic(rng, n=60, features=4):
-    """Mean loss and gradient of logistic regression with a penalty."""
+    """Returns the loss and gradient of regularized logistic regression."""
     x, y = rng.normal(size=(n, features)), rng.integers(0, 2, n) * 2.0 - 1
 
     def function(w):
@@ -62,7 +62,7 @@ def test_the_memory_of_lbfgs_is_the_inverse_of_a_quadratic(rng):
     a = rng.normal(size=(4, 4))
     a = a @ a.T + np.eye(4)
     memory = Lbfgs(history=4).memory()
-    # along conjugate directions, BFGS is the inverse once they are as many as there are numbers
+    # n conjugate directions make BFGS exact in n dimensions
     for step in np.linalg.eigh(a)[1].T:
         memory.add(step, a @ step)
     grad = rng.normal(size=4)

@@ -1,4 +1,4 @@
-"""Weights that change at random while training: how much, which, and on what it depends."""
+"""Weight noise in training: its amount, the weights it applies to, and what it depends on."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ IDS = np.array([7, 3, 12], np.uint64)
 
 
 def seen(layer, training=True, ids=IDS, epoch=0, stream=2, in_shape=(200,)):
-    """The parameters, all 2 before, as a batch sees them."""
+    """Returns the parameters, initially all 2, with noise as a batch sees them."""
     run = Run(training=training, seed=1, stream=stream, ids=ids, epoch=epoch)
     shapes = layer.param_shapes(in_shape).items()
     return add_weight_noise(layer, {n: np.full(s, 2, np.float32) for n, s in shapes}, run)

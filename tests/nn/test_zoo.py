@@ -1,4 +1,4 @@
-"""The networks of the zoo: as many parameters as published, and shapes that people know."""
+"""The zoo's networks: published parameter counts, and well-known shapes."""
 
 import numpy as np
 import pytest
@@ -20,11 +20,11 @@ PUBLISHED = {
     "resnet18": 11_689_512,
     "resnet50": 25_557_032,
     "inception_v3": 23_834_568,
-    "gpt2": 163_037_184,  # 124,439,808, and a head of 50,257 x 768 numbers of its own
-    "bert": 109_480_704,  # 109,482,240 less the two rows of segments, which are an option
+    "gpt2": 163_037_184,  # 124,439,808, plus an untied head of 50,257 x 768
+    "bert": 109_480_704,  # 109,482,240 less two segment rows, which are an option
     "char_lstm": 871_745,  # counted below
-    "transformer": 3_225_665,  # not published: test_transformer.py counts them
-    "dlrm": 475_985,  # these four, outside their tables: test_zoo_tables.py counts them
+    "transformer": 3_225_665,  # not published; test_transformer.py counts them
+    "dlrm": 475_985,  # these four, without their tables; test_zoo_tables.py counts them
     "factorization_machine": 1,
     "deep_fm": 328_002,
     "wide_deep": 722_946,
@@ -63,7 +63,7 @@ def test_char_lstm_by_hand():
     assert zoo.char_lstm(n).parameter_count == one + two + 256 * n + n
 
 
-# the shape before global pooling or the first dense layer, as the papers give it
+# the shape before global pooling or the first dense layer, from the papers
 LAST = {
     "alexnet": ("maxpool2d_3", (256, 6, 6)),
     "vgg16": ("maxpool2d_5", (512, 7, 7)),

@@ -1,4 +1,4 @@
-"""The zoo's networks of ids: their formulas in numpy, and data that they can learn."""
+"""The zoo's networks with embedding tables: their formulas in numpy, and data they can learn."""
 
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ def relu(x):
 
 
 class Formula:
-    """The parts of the scores, from a network's tables and parameters alone."""
+    """Computes the parts of the scores from a network's tables and parameters alone."""
 
     def __init__(self, network, columns):
         self.columns, self.groups = columns, network.replica.groups
@@ -85,7 +85,7 @@ def conf_of(name, **options):
 
 
 def trained(name, rng, **options):
-    """Returns a network whose tables have rows, with the labels of what it learned."""
+    """Returns (network, batch, columns); labels are the parity of two ids."""
     conf = conf_of(name, optimizer=AdaGrad(learning_rate=0.2), **options)
     columns = records(64, rng)
     labels = (columns["a"] + columns["b"])[:, 0] % 2
@@ -113,7 +113,7 @@ def test_the_score_is_that_of_the_paper(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_a_parity_of_ids_is_learned(name):
-    """No linear model of the ids can: what is learned is how two of them go together."""
+    """No linear model can: the label depends on the combination of two ids."""
     network, batch, columns = trained(name, np.random.default_rng(1))
     network.fit(batch, 150, MASTER, LocalWorkers(1))
     right = (network.predict(columns)[:, 0] > 0.5) == batch.columns["labels"]

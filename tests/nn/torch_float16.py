@@ -1,7 +1,7 @@
-"""Prints the scales and losses that PyTorch has with a small network in float16.
+"""Prints PyTorch's loss scales and losses for a small network in float16.
 
-They stand in test_float16.py. PyTorch is none of the packages that tests need: run this by
-`.bench/torch/bin/python`, once `python build.py bench cpu` has fetched that.
+test_float16.py holds its output. The tests do not need PyTorch: run this with
+`.bench/torch/bin/python`, which `python build.py bench cpu` installs.
 """
 
 import json
@@ -13,7 +13,7 @@ SHAPES = {"dense_1/W": (6, 8), "dense_1/b": (8,), "output_1/W": (8, 3), "output_
 
 
 def numbers():
-    """First parameters by name, features (16, 6) whose gradients overflow at first, labels (16,)"""
+    """Returns parameters, features (16, 6) whose gradients overflow at first, labels (16,)."""
     rng = np.random.default_rng(0)
     params = {name: rng.normal(0, 0.5, shape).astype(np.float32) for name, shape in SHAPES.items()}
     params["dense_1/W"] /= 300
@@ -22,7 +22,7 @@ def numbers():
 
 
 def trained(make):
-    """[scale] and [loss] of each step with the optimizer that `make` gives."""
+    """Returns the log2 scales and losses of all steps with the optimizer that `make` builds."""
     import torch
 
     params, features, labels = numbers()

@@ -1,4 +1,4 @@
-"""Code of a notebook that changes under a network which has compiled programs."""
+"""Notebook code that is redefined after a network has compiled programs from it."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ class Squash(Base):
     def out_shape(self, in_shape):
         return in_shape
 """
-CHANGES = {  # {what is done in the notebook: the factor of the layer after that}
+CHANGES = {  # {statement run in the notebook: the layer's factor afterwards}
     "factor = -1.0": -1,
     "def squash(x): return x * 3.0": 3,
     "Helper.compute = lambda self, x: x * 4.0": 4,
@@ -40,7 +40,7 @@ CHANGES = {  # {what is done in the notebook: the factor of the layer after that
     "helper = type('Other', (), {'compute': staticmethod(lambda x: x * 7.0)})": 7,
     "other = 8.0": 2,
 }
-WAYS = {  # {how squash comes to what uses a factor: what it calls}
+WAYS = {  # {how squash reaches the code that reads the factor: definition of what it calls}
     "partial": "scaled = partial(base)",
     "bound method": "scaled = Bound().call",
     "cached property": "def scaled(x): return Kept().kept(x)",
@@ -102,7 +102,7 @@ def test_code_that_stays_keeps_its_programs(notebook):
     replica.forward(X, [replica.conf.output.name])
     repr(replica.conf), hash(replica.conf)
     assert not code.has_changed()
-    exec("factor = 2.0", notebook)  # the cell of a variable is run again
+    exec("factor = 2.0", notebook)  # as if the variable's cell ran again
     assert not code.has_changed()
     exec("factor = 3.0", notebook)
     assert code.has_changed() and not code.has_changed()
@@ -125,7 +125,7 @@ def test_code_is_found_by_the_ways_of_python_to_wrap_it(notebook, way):
 
 @pytest.mark.parametrize("way", ["partial", "bound method"])
 def test_what_is_bound_anew_has_changed(notebook, way):
-    """Its object or arguments may be others."""
+    """A rebound partial or method may hold another object or other arguments."""
     exec(HELPER + WAYS[way], notebook)
     code = CustomCode(conf_of(notebook))
     exec(WAYS[way], notebook)

@@ -1,4 +1,4 @@
-"""Choice of the backend of a process, from its options and the devices there are."""
+"""Choice of a process's backend from its options and the devices present."""
 
 import pytest
 
@@ -35,7 +35,7 @@ class OfProcessors:
 
 @pytest.fixture
 def there(monkeypatch):
-    """A function that says what is there: why there is no GPU or None, the module of cuda."""
+    """Returns a function that sets the reason for having no GPU (or None) and the cuda module."""
 
     def of(reason, module):
         monkeypatch.setattr(device, "why_no_gpu", lambda: reason)

@@ -1,4 +1,4 @@
-"""Batch normalization folded into what stands before it: predictions are those of the layers."""
+"""Batch normalization folded into the preceding layer: predictions equal the unfolded network's."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def network(name, **options):
 
 
 def shared():
-    """One BatchNorm behind two convolutions, and one convolution before and without it."""
+    """Returns a graph of a BatchNorm shared by two convolutions, one also used without it."""
     build = GraphBuilder(features=IMAGES)
     first = build.add(image_conv(), "features", name="first")
     norm = build.add(BatchNorm(), first, name="norm")
@@ -72,14 +72,14 @@ def shared():
 
 
 def random_vectors(replica, rng):
-    """Numbers that no layer begins with; variances are above 0."""
+    """Fills all arrays with values that no initializer gives; variances are above 0."""
     for name, view in [pair for views in replica.arrays() for pair in views.items()]:
         spread = rng.normal(size=view.shape)
         view[...] = np.abs(spread) + 0.5 if "variance" in name or "weight" in name else spread
 
 
 def by_layers(replica, x, names=(), masks=None):
-    """What the layers give, one after the other, in float64."""
+    """Returns the layers' activations, computed one by one in float64."""
     views = [{n: v.astype(float) for n, v in part.items()} for part in replica.arrays()]
     names = names or (replica.conf.output.name,)
     result = forward(replica.conf, *views, x.astype(float), outputs=names, masks=masks)
@@ -168,7 +168,7 @@ def stepped(replica, rng):
 
 
 def followed(replica, rng):
-    """The gradient alone moves the running statistics."""
+    """Runs a gradient pass, which alone moves the running statistics."""
     replica.gradient(batch_of(replica, rng))
 
 

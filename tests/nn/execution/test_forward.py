@@ -1,4 +1,4 @@
-"""A batch through a whole network: against jax, on arrays and as a graph."""
+"""The forward pass of a whole network against jax, on arrays and as a graph."""
 
 import jax
 import jax.numpy as jnp
@@ -18,21 +18,21 @@ EPOCH = 2
 
 
 def arrays(conf, rng):
-    """Parameters and buffers in float64, away from their first values."""
+    """Returns float64 parameters and buffers, shifted from their initial values."""
     params = initial_params(conf).astype(float) + 0.1 * rng.normal(size=conf.parameter_count)
     buffers = initial_buffers(conf) + rng.uniform(0, 0.5, conf.buffers_layout.size)
     return conf.params_layout.views(params), conf.buffers_layout.views(buffers)
 
 
 def in_jax(conf, params, buffers, x, training):
-    """The network as a composition of the layers of test_layers."""
+    """Computes the network in jax by composing the layers' references."""
     for place in conf.stack:
         own = [
             {n: a[f"{place.name}/{n}"] for n in names}
             for a, names in [(params, place.param_shapes), (buffers, place.buffer_shapes)]
         ]
         kind = place.layer.type_name
-        if kind == "Conv2D":  # test_layers knows relu only
+        if kind == "Conv2D":  # the references of the layers know relu only
             bare = type(place.layer).from_dict(place.layer.to_dict() | {"activation": None})
             function = place.layer.activation
             x = THEIRS[kind](bare, own[0], x, own[1], training)

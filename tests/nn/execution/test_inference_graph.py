@@ -1,4 +1,4 @@
-"""The graph of a network's inference: the operations that a prediction is made of."""
+"""A network's inference graph: the operations that compute a prediction."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""First values of a network's vectors."""
+"""Initial values of a network's vectors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The slope of the loss along the input, against the one by hand."""
+"""Gradient of the loss with respect to the input, against a derivation by hand."""
 
 import numpy as np
 import pytest

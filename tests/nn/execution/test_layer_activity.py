@@ -1,4 +1,4 @@
-"""Largest outputs of rectifiers, against those of the layers' whole outputs."""
+"""Largest outputs of rectifiers, compared with the layers' full outputs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Costs of layers, with a clock that ticks once a call: no call or byte is left out."""
+"""Costs per layer, with a clock that ticks once a call: every call and byte is counted."""
 
 from itertools import count
 
@@ -35,7 +35,7 @@ def test_each_call_belongs_to_one_row(costs, replica):
 
 
 def test_rows_name_operations_and_kernels_of_their_layer(costs, replica):
-    """Forward, the gradient of the weights, and of the input for all but the first."""
+    """conv2d_1 needs no input gradient: two passes, against conv2d_2's three."""
     first, second = 2 * 4 * 25 * 20 * 24 * 24, 2 * 4 * 25 * 20 * 50 * 8 * 8
     assert (costs["conv2d_1"].flops, costs["conv2d_2"].flops) == (2 * first, 3 * second)
     kernels = {step.kernel for step in replica.programs(4)[0].steps if step.scope == "conv2d_2"}

@@ -1,4 +1,4 @@
-"""A network that several threads use at once."""
+"""Use of one network from several threads."""
 
 import pickle
 import threading
@@ -19,7 +19,7 @@ NETWORKS = {
 
 
 def network_and_batches(name, rng):
-    """A network, and (features, what it gives) of batches of several sizes."""
+    """Returns a network, and (features, prediction) pairs for several batch sizes."""
     shape, layers = NETWORKS[name]
     network = Network(NetworkConf(input_shape=shape, layers=layers, seed=1))
     batches = [rng.normal(size=(n, *shape)).astype(np.float32) for n in (3, 16, 40)]
@@ -27,7 +27,7 @@ def network_and_batches(name, rng):
 
 
 def in_threads(count, function):
-    """Runs it in threads; the first error of theirs is raised."""
+    """Calls the function in several threads and raises the first error of any."""
     errors = []
 
     def run():

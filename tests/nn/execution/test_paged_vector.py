@@ -1,4 +1,4 @@
-"""Stretches of a vector get memory and lose it; what neighbors use stays."""
+"""Vectors whose stretches acquire and release memory without affecting their neighbors."""
 
 import mmap
 import os
@@ -10,7 +10,7 @@ import pytest
 from sparkdl.nn.execution.paged_vector import PagedVector
 from tests.support.processes import forking
 
-PAGE = mmap.PAGESIZE // 4  # numbers of a page
+PAGE = mmap.PAGESIZE // 4  # numbers per page
 
 
 def test_pages_that_neighbors_share_stay_until_both_are_gone():
@@ -26,7 +26,7 @@ def test_pages_that_neighbors_share_stay_until_both_are_gone():
     vector.release(b)
     assert vector.nbytes == 0
     vector.acquire(a)
-    np.testing.assert_array_equal(vector.values[a], 0)  # as fresh memory is
+    np.testing.assert_array_equal(vector.values[a], 0)  # zeros, as in fresh memory
 
 
 @pytest.mark.parametrize("part", [slice(0, 0), slice(PAGE, PAGE)])

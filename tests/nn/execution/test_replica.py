@@ -1,4 +1,4 @@
-"""A copy of a network that trains: gradients against jax, vectors in place, batches of any size."""
+"""Training replicas: gradients against jax, vectors updated in place, batches of any size."""
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,7 @@ VECTORS = ("params", "buffers", "slots", "grad")
 
 
 def rows(**options):
-    """Rows through one layer of each kind that trains differently than it is used."""
+    """Returns a network with each kind of layer that differs between training and inference."""
     stack = [
         Dense(units=5, activation="tanh"),
         BatchNorm(momentum=0.8),
@@ -53,7 +53,7 @@ def batch_for(conf, rng, ids=IDS):
 
 
 def trained(conf, rng, steps=3):
-    """A replica away from its first values: slots and buffers are not zero."""
+    """Returns a replica after some steps, so that slots and buffers are not zero."""
     replica = Replica(conf)
     for t in range(1, steps + 1):
         replica.step(batch_for(conf, rng), RATE, t)
@@ -61,7 +61,7 @@ def trained(conf, rng, steps=3):
 
 
 def theirs(conf, replica, batch):
-    """(sum of losses, gradient of the mean loss as a vector), by jax in float64."""
+    """Computes (sum of losses, gradient of the mean loss as a vector) by jax in float64."""
     params, buffers = ({n: np.float64(a) for n, a in part.items()} for part in replica.arrays())
 
     def loss(params):
@@ -83,7 +83,7 @@ def test_the_gradient_of_the_mean_loss_is_that_of_jax(name, rng, x64):
 
 
 def test_the_gradient_of_the_mean_loss_is_that_of_central_differences(rng):
-    """Slopes along random directions, of the loss that `gradient` itself gives."""
+    """Central differences along random directions, of the loss that `gradient` itself returns."""
     conf = rows()
     replica, batch = trained(conf, rng), batch_for(conf, rng)
     replica.gradient(batch, EPOCH)
@@ -144,7 +144,7 @@ def test_running_statistics_are_the_mean_of_old_and_new(rng):
 
 
 def test_the_vectors_stay_where_they_are(rng):
-    """What holds a view, such as a bucket that is being sent, sees every later value."""
+    """A view, such as a bucket being sent, sees every later value."""
     replica = Replica(rows())
     vectors = {name: getattr(replica, name) for name in VECTORS}
     views, _ = replica.arrays()
@@ -199,7 +199,7 @@ def test_after_is_called_once_when_the_gradient_is_final_the_last_layers_first(n
 
 
 def test_after_is_called_while_the_rest_still_runs(rng):
-    """The last layer's gradient is there before the first one's is begun."""
+    """The last layer's gradient is final before the first layer's begins."""
     conf = rows()
     replica, batch = trained(conf, rng), batch_for(conf, rng)
     views, early = conf.params_layout.views(replica.grad), {}
@@ -319,7 +319,7 @@ REFUSED = {
 
 
 class Labels:
-    """A batch whose columns differ in length, which a Batch refuses to be."""
+    """A batch whose columns differ in length, which Batch rejects."""
 
     def __init__(self, batch, labels):
         self.columns, self.ids = batch.columns | {"labels": labels}, batch.ids
@@ -336,7 +336,7 @@ def test_batches_that_do_not_fit_are_refused(name, rng):
 
 
 IGNORING = {"ignore_label": 255}
-LABELLED = {  # options of the loss, labels of which one is wrong, and the error
+LABELLED = {  # options of the loss, labels with an invalid one, and the error
     "negative": ({}, [0, -1], r"labels must be in \[0, output_1.units\), which is 3, got -1 in"),
     "too large": ({}, [2, 3], "which is 3, got 3 in example 1"),
     "not ignored": (IGNORING, [255, 254], r"or ignore_label \(255\), got 254 in example 1"),

@@ -1,4 +1,4 @@
-"""A part of the parameters is updated to the bits that an update of all of them gives it."""
+"""Sharded updates: each part's parameters equal those of a full update, bit for bit."""
 
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ def net(hidden=None, **options):
     return NetworkConf(**{"input_shape": (5,), "layers": layers, "seed": 2} | options)
 
 
-TRANSPOSED = NetworkConf(  # its weights have a shape of their own for norms
+TRANSPOSED = NetworkConf(  # norms see its weights in another shape
     input_shape=(2, 5, 5),
     layers=[Conv2DTranspose(filters=2, kernel_size=3, groups=2), Output(units=4)],
     constraints=[NonNegative()],
@@ -55,14 +55,14 @@ WHOLE = {
 
 
 def parts_of(size, workers, buckets):
-    """The part of each worker where it has a share of each of so many buckets."""
+    """Returns each worker's VectorPart: one share of each of `buckets` buckets."""
     edges = [size * i // buckets for i in range(buckets + 1)]
     shares = [[a + (b - a) * i // workers for i in range(workers + 1)] for a, b in pairwise(edges)]
     return [VectorPart(tuple(slice(s[r], s[r + 1]) for s in shares)) for r in range(workers)]
 
 
 def updated(replica, grads, conf):
-    """A replica after an update by each gradient."""
+    """Returns the replica after one update per gradient."""
     for t, grad in enumerate(grads):
         target = replica.own_grad if isinstance(replica, ShardedReplica) else replica.grad
         target[:] = grad
@@ -71,7 +71,7 @@ def updated(replica, grads, conf):
 
 
 def borrowing(conf, part, own, buffers, grads):
-    """One that has its part of parameters and gradient only during an update."""
+    """Returns a replica that holds its part of parameters and gradient only during an update."""
     size = conf.params_layout.size
     replica = ShardedReplica(conf, part, *own, buffers, paged=("grad",), borrows=True)
     for t, grad in enumerate(grads):

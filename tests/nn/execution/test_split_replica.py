@@ -1,4 +1,4 @@
-"""Parts of a network, each computed by a thread, have the gradient of the whole network."""
+"""Networks split into parts, one thread each: gradients equal the whole network's."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -30,7 +30,7 @@ from tests.nn.execution.test_stage_replica import examples, small
 
 
 class Threads:
-    """Groups of threads of this process: each writes its array, all sum them in the same order."""
+    """A group of threads: each contributes an array, and all sum them in the same order."""
 
     def __init__(self, size):
         self.barrier, self.arrays, self.size = Barrier(size, timeout=60), [None] * size, size
@@ -116,7 +116,7 @@ SPLITS = {
 
 
 def run_parts(conf, parts, work):
-    """[what `work(replica)` gives] of each part, in threads that run at the same time."""
+    """Returns `work(replica)` of each part, run in concurrent threads."""
     whole, threads = Replica(conf, "reference"), Threads(parts)
     replicas = []
     for rank in range(parts):

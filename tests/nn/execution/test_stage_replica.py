@@ -1,4 +1,4 @@
-"""Stages of a network, one after the other, have the gradient of the whole network."""
+"""Networks split into consecutive stages: gradients equal the whole network's."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -35,7 +35,7 @@ def masked():
 
 
 def centers():
-    """Two outputs; the gradient of the first one follows from buffers that it updates."""
+    """Returns a network of two outputs; the first one's gradient depends on buffers it updates."""
     build = GraphBuilder(x=(3,))
     build.add(Dense(units=4), "x", name="dense")
     build.add(CenterLossOutput(units=2), "dense", name="early")
@@ -90,7 +90,7 @@ def whole_and_stages(conf, edges, backend, recompute=False):
 
 
 def feeds_of(conf, stage, batch, arrays, scale):
-    """What a stage is fed of a batch, given what the stage before it has passed on."""
+    """Returns a stage's inputs for a batch, given the outputs of the stage before."""
     columns = columns_of(conf, batch)
     if stage.start == 0:
         arrays = {VALUE + name: columns[c] for c, name in conf.feature_columns.items()}
@@ -110,7 +110,7 @@ def gradients(outputs):
 
 
 def train(conf, replicas, batches, scale):
-    """The loss of all batches: all go forward, then all go back, the last one first."""
+    """Returns the loss of all batches, run forward in order and backward in reverse order."""
     loss, under_way = 0.0, []
     for batch in batches:
         arrays, programs = {}, []

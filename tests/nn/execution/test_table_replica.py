@@ -1,4 +1,4 @@
-"""A network that reads tables, against one that has them as dense parameters."""
+"""A network with embedding tables, against one that holds them as dense parameters."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -47,13 +47,13 @@ def loaded(conf, arrays=None):
 
 
 def words_of(replica, ids):
-    """The rows of ids."""
+    """Returns the table rows of ids."""
     [group] = replica.groups
     return group.read(RowKeys.of(ids))
 
 
 def dense_twin(replica):
-    """The same network with the table as parameters of an EmbeddingSequence, steps side by side."""
+    """Returns the same network with the table as parameters of an EmbeddingSequence."""
     lookup = EmbeddingSequence(vocabulary_size=10, units=4, activation="identity")
     conf = GraphConf(
         inputs={"words": (3,), "x": (2,)},
@@ -101,7 +101,7 @@ def test_a_step_moves_the_rows_of_its_batch_and_what_is_dense(rng):
 
 
 def scored(column):
-    """As `bagged`, with a second table that is as wide as a number."""
+    """Returns `bagged` with a second table of dimension 1."""
     bags = [
         EmbeddingBag(name="words", dimension=4, width=3),
         EmbeddingBag(name="score", column=column, dimension=1, width=3, combine="mean"),

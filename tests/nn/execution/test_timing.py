@@ -1,4 +1,4 @@
-"""Times of a training step, layer by layer, with a clock that ticks once a call."""
+"""Time per layer of a training step, with a clock that ticks once a call."""
 
 from itertools import count
 
@@ -13,7 +13,7 @@ from tests.nn.example_networks import lenet
 
 @pytest.fixture(autouse=True)
 def ticking(monkeypatch):
-    """Every call takes a second; the peak is 1000 flops a second."""
+    """Makes every call last a second and sets the peak to 1000 FLOP/s."""
     ticks = count()
     monkeypatch.setattr("sparkdl.engine.program.perf_counter", lambda: next(ticks))
     monkeypatch.setattr(module, "peak", lambda backend: 1000.0)
@@ -30,7 +30,7 @@ def test_every_call_is_counted_once(backend):
 
 @pytest.mark.parametrize("backend", ["reference", "auto"])
 def test_layers_hold_their_own_work(backend):
-    """Forward, the gradient of the weights, and of the input for all but the first."""
+    """conv2d_1 needs no input gradient, so its backward pass has its forward pass's FLOPs."""
     timed = time_step(lenet(), 4, backend, repeats=2)
     names = ["conv2d_1", "maxpool2d_1", "conv2d_2", "maxpool2d_2", "flatten_1", "dense_1"]
     assert list(timed.layers) == [*names, "output_1"]

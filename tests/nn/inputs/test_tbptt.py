@@ -1,4 +1,4 @@
-"""Truncated backpropagation through time: what is cut, what is carried, how far gradients go."""
+"""Truncated backpropagation through time: segments, carried states, and reach of gradients."""
 
 import numpy as np
 import pytest
@@ -263,7 +263,7 @@ JOINED = {
 
 
 def joining(layer, inputs):
-    """A network whose layer "m" joins sequences, or what sums them up, or a row of the data."""
+    """Returns a network whose layer "m" joins sequences, their summaries or a row of data."""
     vertices = [
         X,
         Y,
@@ -347,7 +347,7 @@ def test_what_is_of_an_example_as_a_whole_mixes_the_steps_of_sequences(layer, in
 
 
 def test_a_row_of_features_is_normalized_beside_a_state():
-    """A row has no steps that its length, or a normalization along axis 0, could see."""
+    """A row has no steps, so neither its norm nor a LayerNorm along axis 0 mixes steps."""
     last = [LSTM(units=2, return_sequences=False), L2Normalize(), LayerNorm(axes=0)]
     check_carries(network(None, [*last, Output(units=2)]))
 

@@ -1,8 +1,8 @@
 """Examples of every layer, and the same layer in an independent library.
 
-Every module here with two tables is a family of layers: LAYERS holds (layer, shape of one example's
-input, or a tuple of shapes where it joins several), THEIRS {type: function (layer, params, x,
-buffers, training)}, mostly in jax.
+Each module with two tables covers a family of layers: LAYERS holds (layer, shape of one example's
+input, or a tuple of shapes for layers with several inputs), THEIRS {type: function (layer, params,
+x, buffers, training)}, mostly in jax.
 """
 
 from importlib import import_module

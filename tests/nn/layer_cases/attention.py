@@ -1,4 +1,4 @@
-"""Attention by hand in jax, one head at a time."""
+"""Attention written out in jax, one head at a time."""
 
 import jax
 import jax.numpy as jnp
@@ -47,7 +47,7 @@ def head(causal, q, k, v, kept):
 
 
 def kept_share(layer, steps, keys):
-    """What dropout leaves of each head's maps: (batch, steps, keys) for each."""
+    """Returns dropout's scale for each head's attention map, (batch, steps, keys) each."""
     numbers = ops.uniform(IDS, EPOCH, (layer.heads, steps, keys), SEED, STREAM)
     return np.moveaxis((numbers >= np.float32(layer.dropout)) / (1 - layer.dropout), 1, 0)
 

@@ -1,4 +1,4 @@
-"""Layers that came with Caffe's, and the same in jax."""
+"""Caffe's layers, and their jax equivalents."""
 
 import jax.numpy as jnp
 from jax import lax
@@ -51,7 +51,7 @@ def reduction(layer, params, x, buffers, training):
 
 
 def arg_max(layer, params, x, buffers, training):
-    """By a stable sort from behind: of numbers alike the last first."""
+    """Returns the top k by a stable sort; among equal numbers the last comes first."""
     axis = 1 if layer.axis is None else 1 + layer.axis
     rows = x.reshape(len(x), -1) if layer.axis is None else x
     order = jnp.flip(jnp.argsort(rows, axis, stable=True), axis)
@@ -62,7 +62,7 @@ def arg_max(layer, params, x, buffers, training):
 
 
 def pool_index(layer, params, x, buffers, training):
-    """Of windows side by side."""
+    """Returns the index of each maximum within its 2 x 2 window."""
     n, c, h, w = x.shape
     at = jnp.broadcast_to(jnp.arange(h * w, dtype=x.dtype).reshape(h, w), x.shape)
 

@@ -1,4 +1,4 @@
-"""The layers of a plain convolutional network, and the same in jax."""
+"""Layers of a plain convolutional network, and their jax equivalents."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Layers of a graph: those that join inputs get a tuple of shapes."""
+"""Layers of a graph; those that join inputs are given a tuple of shapes."""
 
 import jax.numpy as jnp
 
@@ -98,4 +98,4 @@ THEIRS = {
     "LossLayer": lambda layer, params, x, buffers, training: x,
     "RnnOutput": lambda layer, params, x, buffers, training: x @ params["W"] + params["b"],
 }
-BATCHWISE = {"Stack", "Unstack"}  # they change the batch, so tests/nn/test_stacking.py has them
+BATCHWISE = {"Stack", "Unstack"}  # they change the batch: see tests/nn/layers/joining/test_stack.py

@@ -1,6 +1,6 @@
-"""Layers that change numbers at random while training, and the same in jax.
+"""Layers with randomness in training, and their jax equivalents.
 
-The random numbers are ours: test_random.py compares them with published ones and with statistics.
+Both use our random numbers; tests/engine/ops/test_random.py verifies those.
 """
 
 import jax
@@ -46,7 +46,7 @@ def spatial_dropout(layer, x):
 
 @in_training
 def alpha_dropout(layer, x):
-    """Mean 0 and variance 1 before give the same after, whatever the two numbers are."""
+    """Keeps mean 0 and variance 1 for any dropped value and rate."""
     kept, low = 1 - layer.rate, -jax.nn.selu(-1e9) * -1
     mean = (1 - kept) * low
     variance = kept + (1 - kept) * low**2 - mean**2

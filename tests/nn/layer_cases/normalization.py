@@ -1,4 +1,4 @@
-"""Layers that bring numbers to one scale, and the same in jax."""
+"""Normalization layers, and their jax equivalents."""
 
 import jax.numpy as jnp
 import numpy as np

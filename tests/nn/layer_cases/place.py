@@ -1,4 +1,4 @@
-"""The place of a layer under test, which its random numbers depend on."""
+"""The position of a layer under test, which seeds its random numbers."""
 
 import numpy as np
 

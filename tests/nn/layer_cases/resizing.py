@@ -1,4 +1,4 @@
-"""Layers that change how far space reaches, or pool all of it, and the same in jax."""
+"""Layers that resize or globally pool the spatial axes, and their jax equivalents."""
 
 import jax
 import jax.numpy as jnp
@@ -90,7 +90,7 @@ def cropped(layer, params, x, buffers, training):
 
 
 def space_to_depth(layer, params, x, buffers, training):
-    """The pixels at one place of all blocks beside each other, place by place."""
+    """Stacks the strided slice of each position within a block as channels."""
     size = layer.block
     places = [x[:, :, i::size, j::size] for i in range(size) for j in range(size)]
     return jnp.concatenate(places, axis=1)
@@ -138,7 +138,7 @@ def global_pool(layer, params, x, buffers, training):
 
 
 def pyramid(layer, params, x, buffers, training):
-    """Bin by bin: where each begins and ends in the image, and in its padding."""
+    """Pools bin by bin, with each bin's bounds in the image and in its padding."""
     rows = []
     for level in range(layer.height):
         bins = 2**level
@@ -158,7 +158,7 @@ def pyramid(layer, params, x, buffers, training):
 
 
 def bounds(n, bins):
-    """(first, behind the last, length with padding) of each bin along an axis of n."""
+    """Yields (start, stop, length including padding) of each bin along an axis of length n."""
     size = -(-n // bins)
     before = (size * bins - n + 1) // 2
     for start in range(-before, bins * size - before, size):

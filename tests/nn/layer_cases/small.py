@@ -1,4 +1,4 @@
-"""Small layers, learned or not, and the same in jax."""
+"""Small layers, with and without parameters, and their jax equivalents."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Layers that look rows up in a table, and the same in jax."""
+"""Layers that look up rows of a table, and their jax equivalents."""
 
 import jax.numpy as jnp
 

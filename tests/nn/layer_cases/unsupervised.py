@@ -1,4 +1,4 @@
-"""Layers that can learn without labels, as they are used."""
+"""Layers that can be pretrained without labels, in inference."""
 
 from sparkdl.nn import layers
 from tests.nn.jax_activations import THEIRS as ACTIVATED

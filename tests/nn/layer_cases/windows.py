@@ -1,4 +1,4 @@
-"""Layers that slide windows over sequences, images and volumes, and the same in jax."""
+"""Sliding-window layers over sequences, images and volumes, and their jax equivalents."""
 
 import jax
 import jax.numpy as jnp
@@ -93,7 +93,7 @@ def channels_first(layer, x):
 
 
 def sides(layer, spans):
-    """Padding as lax takes it, from each layer's own words."""
+    """Translates a layer's `padding` option to lax's form."""
     if layer.padding == "same":
         return "SAME"
     if layer.padding == "causal":
@@ -142,7 +142,7 @@ def separable(layer, params, x, buffers, training):
 
 
 def conv_transpose(layer, params, x, buffers, training):
-    """The numbers of x put apart by the stride, then a convolution with turned filters."""
+    """Dilates x by the stride, then convolves it with flipped filters."""
     x, w, groups = channels_first(layer, x), params["W"], layer.groups
     if layer.padding == "same":
         options = each(layer, layer.stride), "SAME", each(layer, layer.dilation)
@@ -167,7 +167,7 @@ def conv_transpose(layer, params, x, buffers, training):
 
 
 def windows(layer, x, start, combine):
-    """reduce_window, with what `ceil` adds behind put there first."""
+    """Runs reduce_window; "ceil" rounding becomes extra padding at the end."""
     size, dilation = each(layer, layer.size), each(layer, layer.dilation)
     stride = each(layer, layer.size if layer.stride is None else layer.stride)
     padding = sides(layer, spans(layer, layer.size))
@@ -187,7 +187,7 @@ def windows(layer, x, start, combine):
 
 
 def max_pool(layer, params, x, buffers, training):
-    """By patches where there is dilation: jax has no gradient of reduce_window then."""
+    """Pools by patches if dilated, as jax has no gradient of a dilated reduce_window."""
     if layer.dilation == 1:
         return windows(layer, x, -jnp.inf, lax.max)
     sizes = each(layer, layer.size), each(layer, layer.stride), sides(layer, None)

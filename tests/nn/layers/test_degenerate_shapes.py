@@ -1,4 +1,4 @@
-"""Every layer where there is next to nothing: no example, one of zeros, no step that counts."""
+"""Every layer on degenerate input: an empty batch, all zeros, or a fully masked sequence."""
 
 from itertools import product
 
@@ -21,7 +21,7 @@ BACKENDS = ["reference", "auto"]
 
 
 def outputs(layer, in_shape, n, draw, backend, mask=None, training=True):
-    """{name: array}: what a layer gives for n examples, and the gradients of its uneven sum."""
+    """Returns {name: array} of a layer's output for n examples and its gradients."""
     rng = np.random.default_rng(0)
     kind = np.float64 if backend == "reference" else np.float32
     xs = [draw(rng, (n, *s)) for s in (in_shape if layer.multi_input else (in_shape,))]

@@ -1,4 +1,4 @@
-"""Errors of layers, and their words."""
+"""Error messages of layer options."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Small layers: errors, frozen parameters, and images without contrast."""
+"""Small layers: errors, frozen parameters, and constant images."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a wrapper has from the layer inside, and the masks and losses that it hands on."""
+"""Wrappers: properties inherited from the inner layer, and the masks and losses they pass on."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_a_wrapper_adds_to_the_loss_as_the_layer_inside_does(wrapper, mean):
 
 
 def documents(ids, *between, pool=None):
-    """What is known of documents whose sentences are the means of their words, and the table W."""
+    """Returns a forward function for documents of sentences, each the mean of its words, and W."""
     words = EmbeddingSequence(vocabulary_size=5, units=2, padding_id=0)
     stack = [TimeDistributed(layer=words), *between]
     stack += [TimeDistributed(layer=pool or GlobalPool(), name="sentences"), GlobalPool(name="all")]
@@ -48,7 +48,7 @@ def documents(ids, *between, pool=None):
 
 
 def mean_of_words(ids, table):
-    """(N, T, units), zeros for a sentence without words."""
+    """Returns the (N, T, units) means, zeros for a sentence without words."""
     there = (ids > 0)[..., None]
     return (table[ids] * there).sum(2) / np.maximum(there.sum(2), 1)
 

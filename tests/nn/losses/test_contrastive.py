@@ -1,4 +1,4 @@
-"""Two branches that share their weights, and the distance between what they give."""
+"""Siamese branches with shared weights, trained by the contrastive loss of their distance."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The loss of detected objects, cell by cell and box by box in plain Python."""
+"""The YOLO2 loss against plain Python loops over cells and boxes."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ LOSS = Yolo2(boxes=BOXES)
 
 
 def labels_of(objects):
-    """Labels (1, 4 + K, H, W) of (left, top, right, bottom, class)."""
+    """Returns labels (1, 4 + K, H, W) of objects (left, top, right, bottom, class)."""
     labels = np.zeros((1, 4 + K, H, W))
     for left, top, right, bottom, kind in objects:
         row, column = int((top + bottom) / 2), int((left + right) / 2)
@@ -46,7 +46,7 @@ def iou(a, b):
 
 
 def boxes_in(z, row, column):
-    """(x, y, w, h, confidence, p) of each box of a cell, x and y within it."""
+    """Yields (x, y, w, h, confidence, p) of each box of a cell; x and y are relative to it."""
     for numbers, (w, h) in zip(z[0, :, row, column].reshape(len(BOXES), -1), BOXES):
         p = np.exp(numbers[5:]) / np.exp(numbers[5:]).sum()
         x, y, confidence = (sigmoid(numbers[i]) for i in (0, 1, 4))
@@ -135,7 +135,7 @@ def test_a_network_learns_where_objects_are(rng):
 
 def test_of_two_that_overlap_the_surer_counts():
     y = np.zeros((1, 2 * 7, 1, 2))
-    # box 0 of cell 0, box 1 of cell 0 over it, box 0 of cell 1 of another class, box 1 unsure
+    # box 0 of cell 0, an overlapping box 1, box 0 of cell 1 of another class, an unsure box 1
     for box, cell, numbers in [
         (0, 0, (0.5, 0.5, 1, 1, 0.7, 1, 0)),
         (1, 0, (0.6, 0.5, 1, 1, 0.9, 0.8, 0.2)),

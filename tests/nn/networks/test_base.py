@@ -1,4 +1,4 @@
-"""What follows from the options of a network: computed once, and no part of it."""
+"""Properties derived from a network's options: cached, but neither compared nor pickled."""
 
 import pickle
 from copy import deepcopy
@@ -28,7 +28,7 @@ def test_what_follows_from_options_is_computed_once(name):
 
 
 def fields_conf(n):
-    """A network with `n` tables, and numbers beside them."""
+    """Returns a network with `n` embedding tables and a numeric input."""
     return wide_deep([f"c{i}" for i in range(n)], 4, units=(3,))
 
 

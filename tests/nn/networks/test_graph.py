@@ -1,4 +1,4 @@
-"""GraphConf: its order, what it refuses, several inputs and outputs, shared parameters, masks."""
+"""GraphConf: order, errors, several inputs and outputs, shared parameters, masks."""
 
 from types import SimpleNamespace
 
@@ -38,7 +38,7 @@ IDS = np.arange(4, dtype=np.uint64)
 
 
 def residual(**options):
-    """Two inputs, a branch around a layer, two outputs."""
+    """Returns a graph with two inputs, a residual branch and two outputs."""
     build = GraphBuilder(image=(2, 4, 4), row=(3,))
     build.add(
         Conv2D(filters=2, kernel_size=3, padding="same", activation="tanh"), "image", name="conv"
@@ -63,7 +63,7 @@ def batch_of(conf, rng, n=4):
 
 
 def in_jax(params, image, row):
-    """`residual` by hand."""
+    """Computes `residual` by hand."""
     y = jax.lax.conv_general_dilated(image, params["conv/W"], (1, 1), "SAME")
     both = image + jnp.tanh(y + params["conv/b"][:, None, None])
     dense = jnp.tanh(both.reshape(len(both), -1) @ params["dense/W"] + params["dense/b"])
@@ -111,7 +111,7 @@ def test_vertices_may_stand_in_any_order():
 
 
 def order_by_rule(graph):
-    """The first vertex in the order given whose inputs are known, again and again."""
+    """Takes, again and again, the first listed vertex whose inputs are known."""
     known, waiting, order = set(graph.input_shapes), list(graph.vertices), []
     while waiting:
         ready = next(i for i, v in enumerate(waiting) if known.issuperset(v.inputs))
@@ -125,7 +125,7 @@ def test_vertices_come_in_the_order_given_as_far_as_it_goes(seed):
     rng = np.random.default_rng(seed)
     names, vertices = ["x", "z"], []
     for n in range(30):
-        read = rng.choice(names, rng.integers(1, 4))  # perhaps one twice
+        read = rng.choice(names, rng.integers(1, 4))  # possibly one twice
         vertices.append(Vertex(name=f"v{n}", layer=ElementWise(), inputs=(*map(str, read),)))
         names.append(f"v{n}")
     given = [vertices[i] for i in rng.permutation(len(vertices))]
@@ -359,7 +359,7 @@ def test_the_summary_says_what_is_read():
 
 
 def shared_labels(**second):
-    """Two outputs, the second of which says more, that read the labels "kind"."""
+    """Returns two outputs that read the labels "kind"; `second` holds options of the last."""
     build = GraphBuilder(row=(3,))
     options = {"units": 3, "labels": "kind", "loss_weight": 0.5}
     build.add(Output(**options), "row", name="half_way")

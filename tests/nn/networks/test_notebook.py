@@ -1,4 +1,4 @@
-"""What notebooks show of a network."""
+"""Notebook display of a network."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The picture of a network: a box for each layer, below what it reads, joined to it."""
+"""The drawing of a network: a box per layer, placed below its inputs and connected to them."""
 
 from xml.etree.ElementTree import fromstring
 
@@ -12,7 +12,7 @@ from tests.training.report.fits import CONF, inspection
 
 
 def parts(conf, costs=()):
-    """(texts of the boxes, their corners, ends of the lines)"""
+    """Returns (texts of the boxes, their corners, endpoints of the lines)."""
     picture = fromstring(text_of(network_picture(conf, costs)))
     corners = [(float(r.get("x")), float(r.get("y"))) for r in picture.iter("rect")][::2]
     edges = [path.get("d") for path in picture.iter("path")]

@@ -1,4 +1,4 @@
-"""Layers that learn to give their inputs back, and the networks in which they do."""
+"""Layers that learn to reconstruct their inputs, and networks that contain them."""
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,7 @@ def drawn(layer, rng):
 
 
 def compared(layer, theirs, rng, training=True):
-    """The reconstruction loss and its gradients are those of `theirs(x, params)` in jax."""
+    """Compares the reconstruction loss and its gradients with `theirs(x, params)` in jax."""
     x, params = rng.uniform(0.1, 0.9, (N, WIDTH)), drawn(layer, rng)
 
     def ours(*arrays):
@@ -80,7 +80,7 @@ def part(p, name, x):
 
 
 def negative_bound(x, p, noise, nats):
-    """-log p(x | z) of the decoder, mean over draws, plus the divergence."""
+    """Returns the decoder's -log p(x | z), averaged over draws, plus the KL divergence."""
     hidden = jnp.tanh(part(p, "encoder_0", x))
     mean, log_variance = part(p, "mean", hidden), part(p, "log_variance", hidden)
     z = mean + jnp.exp(log_variance / 2) * noise  # (draws, N, units)

@@ -1,4 +1,4 @@
-"""A network's parameters updated section by section move as they do all together."""
+"""Updating the parameters section by section gives the same result as one full update."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""NetworkConf: what it makes of its layers, what it refuses, and that it comes back equal."""
+"""NetworkConf: what it derives from its layers, what it rejects, and round trips."""
 
 import pickle
 from dataclasses import FrozenInstanceError, replace
@@ -61,7 +61,7 @@ def test_comes_back_equal(conf):
 def test_every_layer_comes_back_inside_a_network():
     def check(row):
         layer, in_shape = row
-        if layer.multi_input:  # tests/nn/test_graph.py has those
+        if layer.multi_input:  # tests/nn/networks/test_graph.py covers those
             with pytest.raises(ConfigError, match="use a GraphConf"):
                 NetworkConf(input_shape=in_shape[0], layers=[layer, Output(units=3)])
             return

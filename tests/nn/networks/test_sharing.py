@@ -1,4 +1,4 @@
-"""Vertices that share parameters: one of them says how these are trained."""
+"""Vertices that share parameters: only the owner sets their training options."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from sparkdl.nn.constraints import MaxNorm
 
 
 def towers(owner, sharer):
-    """Two towers of one layer; `sharer` uses the parameters of `owner`."""
+    """Returns two stacked vertices; `sharer` uses the parameters of `owner`."""
     build = GraphBuilder(features=(4,))
     build.add(owner, "features", name="one")
     build.add(sharer, "one", name="two", shares="one")

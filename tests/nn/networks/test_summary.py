@@ -1,4 +1,4 @@
-"""The table that people read."""
+"""The summary table of a network."""
 
 from sparkdl.nn import Adam, BatchNorm, NetworkConf, Output
 from sparkdl.nn.networks.summary import memory, size

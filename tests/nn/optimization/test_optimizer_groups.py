@@ -1,4 +1,4 @@
-"""Layers with rates, optimizers and decay of their own."""
+"""Layers with their own rates, optimizers and weight decay."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ from tests.nn.support import label
 
 
 def network(first=None, second=None, last=None, **options):
-    """Three layers with options of their own; 6 + 3, 3 + 3, 6 + 2 parameters and 3 + 2 between."""
+    """Returns three layers with own options; 6 + 3, 3 + 3, 6 + 2 parameters."""
     layers = [
         Dense(units=3, **first or {}),
         BatchNorm(**second or {}),
@@ -44,7 +44,7 @@ def names_of(conf):
 
 
 def step(conf, params, grad, slots=None, iteration=0):
-    """Parameters and slots after one update, each by name."""
+    """Returns parameters and slots after one update, each by name."""
     if slots is None:
         slots = initial_slots(conf).astype(float)
     views = conf.slots_layout.views(slots) if isinstance(slots, np.ndarray) else slots
@@ -95,7 +95,7 @@ def test_each_group_moves_as_if_it_were_alone(rng):
         {"optimizer": Momentum(learning_rate=0.5)}, last={"optimizer": Lamb(learning_rate=0.2)}
     )
     params, grad = rng.normal(size=(2, conf.parameter_count))
-    grad[conf.groups[1].part] = 0  # nothing but noise for the others
+    grad[conf.groups[1].part] = 0  # for the others this is only noise
     after, slots = step(conf, params, grad)
     for group in conf.groups:
         own, slope = params[group.part], grad[group.part]

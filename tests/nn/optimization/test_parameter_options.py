@@ -1,4 +1,4 @@
-"""Which stretches of the parameter vector are trained."""
+"""Which parts of the parameter vector are trained."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sparkdl.nn import Dense, Frozen, NetworkConf, Output
 from sparkdl.nn.optimization.parameter_options import fixed_parts, moved_parts
 
 TRAINED, FROZEN = Dense(units=2), Frozen(layer=Dense(units=2))
-STACKS = {  # layers before the output: which of the numbers of a Dense (6) are fixed
+STACKS = {  # layers before the output, and the fixed numbers (a Dense has 6)
     "all trained": ([TRAINED], []),
     "frozen first": ([FROZEN, TRAINED], range(6)),
     "frozen in between": ([TRAINED, FROZEN, FROZEN, TRAINED], range(6, 18)),

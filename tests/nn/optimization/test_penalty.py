@@ -1,4 +1,4 @@
-"""l1 and l2: which parameters they pull, and how much."""
+"""l1 and l2: which parameters they apply to, and how strongly."""
 
 import numpy as np
 

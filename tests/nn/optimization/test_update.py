@@ -51,7 +51,7 @@ def test_clips_then_adds_the_penalty_then_steps():
 
 @pytest.mark.parametrize("fixed", [{"rate_factor": 0.0}, {"bias_rate_factor": 0.0}], ids=str)
 def test_norms_leave_out_what_has_no_rate(fixed, rng, x64):
-    """As in Caffe, whose nets compute no gradient where lr_mult is 0."""
+    """As in Caffe, which computes no gradient where lr_mult is 0."""
     layers = [Dense(units=2, **fixed), Output(units=1, loss="mse")]
     conf = NetworkConf(
         input_shape=(3,), layers=layers, clipping=ClipNorm(limit=0.3), optimizer=Sgd()
@@ -61,7 +61,7 @@ def test_norms_leave_out_what_has_no_rate(fixed, rng, x64):
     for name, part in conf.params_layout.slices.items():
         if name.startswith("dense") and (name.endswith("/b") or "rate_factor" in fixed):
             free[part] = False
-    grad[~free] = np.nan  # what a norm must not count
+    grad[~free] = np.nan  # a norm must not count it
     clip = optax.clip_by_global_norm(0.3)
     [step], _ = clip.update([jnp.asarray(grad[free])], clip.init([jnp.asarray(grad[free])]))
     after, _ = update_params(conf, params, grad, {}, 1.0, 1)
@@ -80,7 +80,7 @@ def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
     )
     params = rng.normal(size=conf.params_layout.size)
     slots = {name: np.zeros_like(params) for name in optimizer.slot_names}
-    # one number is one leaf, so that optax's mask can spare some
+    # one leaf per number, so that optax's mask can exclude some
     reference = optax.adamw(0.1, weight_decay=0.3, mask=[bool(w) for w in weights])
     theirs = [jnp.asarray(p) for p in params]
     state = reference.init(theirs)
@@ -104,7 +104,7 @@ def test_any_optimizer_may_decay_weights(optimizer, rng):
     free, less = (update_params(conf, params, grad, slots, 0.1, 1)[0] for conf in confs)
     for name, part in confs[0].params_layout.slices.items():
         moved = less[part] - free[part]
-        if isinstance(optimizer, Lars | Lamb):  # there it goes into the measure of the step
+        if isinstance(optimizer, Lars | Lamb):  # there decay enters the trust ratio
             assert moved.any() == name.endswith("/W")
         else:
             decay = 0.1 * 0.3 * params[part] * name.endswith("/W")
@@ -149,7 +149,7 @@ def test_steps_measured_by_the_arrays_are_those_of_optax(optimizer, theirs, rng,
     )
     layout, reference = conf.params_layout, theirs(optimizer)
     params = rng.normal(size=layout.size)
-    layout.views(params)["dense_1/b"][...] = 0  # no length to measure by
+    layout.views(params)["dense_1/b"][...] = 0  # a zero norm gives no trust ratio
     slots = {name: np.zeros_like(params) for name in optimizer.slot_names}
     expected = {name: jnp.asarray(array) for name, array in layout.views(params).items()}
     state = reference.init(expected)

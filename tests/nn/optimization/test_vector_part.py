@@ -1,4 +1,4 @@
-"""Parts of a vector, against numpy's own indexing."""
+"""Parts of a vector, against numpy indexing."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ IDS = np.array([[7, 3, 7], [-1, 2**62, -1], [-1, -1, -1]])
 WEIGHTS = np.array([[1, 2, 0.5], [9, 3, 9], [1, 1, 1]])
 ROWS = {3: [1.0, 2.0], 7: [10.0, 20.0], 2**62: [100.0, 200.0]}
 
-# The first two bags; the third is empty, so 0. First 3 once and 7 twice, then 2^62 alone.
+# First two bags: ids 3 (once) and 7 (twice), then 2^62 alone. The third is empty, so 0.
 BY_HAND = {
     ("sum", False): [[21, 42], [100, 200]],
     ("mean", False): [[7, 14], [100, 200]],
@@ -38,7 +38,7 @@ def pool(bags, rows):
 @pytest.mark.parametrize("combine, weighted", BY_HAND)
 def test_bags_are_those_by_hand(combine, weighted):
     bags = bags_of(IDS, combine, WEIGHTS if weighted else None)
-    assert bags.keys.ids.tolist() == [7, 3, 2**62]  # as they appear
+    assert bags.keys.ids.tolist() == [7, 3, 2**62]  # in order of appearance
     expected = [*BY_HAND[combine, weighted], [0, 0]]
     np.testing.assert_allclose(pool(bags, rows_of(bags)), expected, rtol=1e-6)
 
@@ -52,7 +52,7 @@ def test_gradients_are_those_of_central_differences(combine, weighted, rng):
     for place in np.ndindex(*rows.shape):
         up, down = rows.copy(), rows.copy()
         up[place] += 1
-        down[place] -= 1  # it is linear, so the step may be long
+        down[place] -= 1  # it is linear, so a long step is exact
         difference = ((pool(bags, up) - pool(bags, down)) / 2 * slopes).sum()
         assert result.rows[place] == pytest.approx(difference, abs=1e-4)
 
@@ -64,7 +64,7 @@ def test_one_id_each_is_a_lookup():
 
 @pytest.mark.parametrize("combine", ["mean", "sqrtn"])
 def test_a_bag_whose_divisor_is_0_is_0(combine):
-    """As tf.nn.embedding_lookup_sparse, which divides by div_no_nan, has it."""
+    """As in tf.nn.embedding_lookup_sparse, which uses div_no_nan."""
     weights = np.array(
         [[1, -2, 1], [9, 0, 9], [1, 1, 1]] if combine == "mean" else np.zeros((3, 3))
     )

@@ -1,4 +1,4 @@
-"""Options of bags, and networks that have them."""
+"""Options of bags, and networks with bags."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_bags_are_inputs():
     assert conf.input_shapes == {"x": (2,), "words": (4,)}
     assert conf.record_shapes == {"x": (2,), "words": (3,)}
     assert conf.id_columns == {"words"}
-    assert conf.params_layout.size == 2 * 6 + 2  # none for the table
+    assert conf.params_layout.size == 2 * 6 + 2  # the table adds none
 
 
 def test_a_bag_alone_reads_features():

@@ -1,4 +1,4 @@
-"""Rows and counts that are forgotten when no update has had them for long."""
+"""Expiry of rows and counts that no recent update touched."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_rows_go_that_none_of_the_last_updates_had():
     words = group(expire_after=3)
     for t, ids in enumerate([[1], [2], [3], [4], [3], [5]], start=1):
         update(words, ids, t)
-    assert ids_of(words) == [3, 4, 5]  # updates 4, 5 and 6 had them
+    assert ids_of(words) == [3, 4, 5]  # touched by updates 4, 5 and 6
     update(words, [6], 7)
     update(words, [6], 8)
     assert ids_of(words) == [3, 4, 5, 6]  # until update 9
@@ -69,7 +69,7 @@ def test_counts_expire_and_a_row_that_expired_is_counted_anew():
     update(words, [], 3)
     update(words, [], 4)
     update(words, [1], 5)
-    assert ids_of(words) == []  # the count of update 1 is gone
+    assert ids_of(words) == []  # the count of update 1 has expired
     update(words, [1], 6)
     assert ids_of(words) == [1]
     update(words, [2], 7)

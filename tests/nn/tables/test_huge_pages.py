@@ -1,4 +1,4 @@
-"""Arrays in pages of their own, against those of numpy."""
+"""Arrays in their own memory pages, against numpy's."""
 
 import gc
 import os
@@ -17,7 +17,7 @@ SHAPES = {"rows": ((1000, 16), np.float32), "ids": ((3000,), np.int64), "marks":
 
 
 def is_mapped(address):
-    """Whether this process has memory at an address."""
+    """Returns whether this process has memory mapped at an address."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     spans = (line.split()[0].split("-") for line in lines)
     return any(int(start, 16) <= address < int(stop, 16) for start, stop in spans)
@@ -26,7 +26,7 @@ def is_mapped(address):
 @pytest.mark.parametrize("moves", [True, False])
 @pytest.mark.parametrize("name", SHAPES)
 def test_rows_stay_and_zeros_follow(name, moves, monkeypatch):
-    if not moves:  # what macOS has
+    if not moves:  # as on macOS
         monkeypatch.setattr(huge_pages, "system", lambda: None)
     shape, dtype = SHAPES[name]
     rng, array = np.random.default_rng(1), allocate(shape, dtype)
@@ -35,7 +35,7 @@ def test_rows_stay_and_zeros_follow(name, moves, monkeypatch):
     row, others = array[:1].nbytes, []
     for nbytes in (LARGE // 2, LARGE, LARGE + 1, LARGE + PAGE, 3 * LARGE, 5 * LARGE + 77):
         length = -(-nbytes // row)
-        others.append(np.empty(LARGE, np.int8))  # in the way
+        others.append(np.empty(LARGE, np.int8))  # blocks growth in place
         array = grow(array, length)
         assert array.dtype == dtype and array.shape == (length, *shape[1:])
         assert array.flags.c_contiguous and array.flags.aligned and array.flags.writeable
@@ -64,7 +64,7 @@ def test_pages_are_huge_and_given_back():
 
 @on_linux
 def test_growth_does_not_copy():
-    """The memory that a process ever had grows by what is new, not by what is there."""
+    """Peak memory grows by the new part only, not by a copy of the old."""
     pid = os.fork()
     if not pid:
         array = allocate((64 * PAGE,), np.int8)
@@ -80,7 +80,7 @@ def test_growth_does_not_copy():
 @on_linux
 @pytest.mark.parametrize("extra", [PAGE, 1 << 30])
 def test_memory_that_is_not_there(extra):
-    """`extra` is what may be taken beside what the process has."""
+    """`extra` is the memory allowed on top of what the process uses."""
     pid = os.fork()
     if not pid:
         os._exit(grow_under_limit(extra))
@@ -88,7 +88,7 @@ def test_memory_that_is_not_there(extra):
 
 
 def grow_under_limit(extra):
-    """Returns 0 where an array that cannot grow is an error, and stays as it was."""
+    """Returns 0 if a failed growth raises an error and leaves the array as it was."""
     array = allocate((LARGE,), np.int8)
     array[:] = 1
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")

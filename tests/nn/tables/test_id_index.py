@@ -1,4 +1,4 @@
-"""The places of ids, against a dict."""
+"""Positions of ids, against a dict."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def compiler_is_missing():
 
 @pytest.fixture(params=["compiled", "numpy"])
 def by(request, monkeypatch):
-    """Both ways in which the work may be done."""
+    """Runs a test with the compiled and the numpy implementation."""
     if request.param == "numpy":
         monkeypatch.setattr(hash_tables, "compiler", compiler_is_missing)
     return request.param
@@ -85,9 +85,9 @@ def test_growth_in_both_ways_gives_places_that_the_other_finds(rng, monkeypatch)
 
 
 def test_the_hash_is_that_of_splitmix64():
-    # The first numbers of SplittableRandom(0), published with the algorithm; state 0, then 2 steps.
+    # The first outputs of SplittableRandom(0), as published: state 0, then 2 steps.
     step = np.int64(np.uint64(hash_tables.GOLDEN).view(np.int64))
     expected = ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4"]
     assert [hex(x) for x in hash_keys(RowKeys.of([0, step]))] == expected
     two = RowKeys(np.array([0, 1], np.int16), np.zeros(2, np.int64))
-    assert [hex(x) for x in hash_keys(two)] == expected  # the next table begins a step later
+    assert [hex(x) for x in hash_keys(two)] == expected  # the next table starts one step later

@@ -1,4 +1,4 @@
-"""Rows that are kept from their n-th update on: against a table without a filter, and a count."""
+"""Rows admitted at their n-th update, against an unfiltered table and a count."""
 
 import numpy as np
 import pytest

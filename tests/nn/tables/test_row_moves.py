@@ -1,4 +1,4 @@
-"""Rows that a compiled pass moves have the bits of the optimizer's own formulas by numpy."""
+"""Compiled row updates equal each optimizer's numpy formula, bit for bit."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ ROWS, RATE, T = 300, np.float32(0.1), np.float32(3)
 
 
 def elementwise():
-    """Returns {name: optimizer} of all that compute number by number."""
+    """Returns {name: optimizer} of all elementwise optimizers."""
     classes = (getattr(optimizers, name) for name in optimizers.__all__)
     found = [each for each in classes if isinstance(each, type) and issubclass(each, Optimizer)]
     return {each.__name__: each() for each in found if each is not Optimizer and each.elementwise}
@@ -27,7 +27,7 @@ OPTIMIZERS = elementwise()
 
 
 def random_arrays(optimizer, dimension, rng):
-    """Returns {name: (ROWS, dimension)} of rows and slots, not negative as squares are not."""
+    """Returns nonnegative {name: (ROWS, dimension)} rows and slots; some slots are squares."""
     names = "rows", *optimizer.slot_names
     return {name: rng.random((ROWS, dimension)).astype(np.float32) for name in names}
 
@@ -51,14 +51,14 @@ def test_rows_are_those_of_the_formulas(name, dimension, decay, rng):
 
 
 class Halved(Optimizer, abstract=True):
-    """Moves by the mean of all gradients, which is no function of each number."""
+    """Moves by the mean of all gradients, so it is not elementwise."""
 
     def update(self, grad, slots, rate, t):
         return ops.mul(ops.sum(grad), -rate), slots
 
 
 class Twice(Optimizer, abstract=True):
-    """Has two slots of one value."""
+    """Has two slots that are set to one value."""
 
     slot_names = ("a", "b")
 
@@ -68,7 +68,7 @@ class Twice(Optimizer, abstract=True):
 
 
 class Last(Optimizer, abstract=True):
-    """Keeps the gradient itself."""
+    """Stores the gradient itself as its slot."""
 
     slot_names = ("last",)
 

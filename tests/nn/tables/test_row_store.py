@@ -1,4 +1,4 @@
-"""Rows in memory: which have changed, their arrays in chunks, and rows of several states."""
+"""Rows in memory: change tracking, arrays streamed in chunks, and rows of merged states."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def add(rows, *ids, table=0, start=0):
 
 
 def streamed(rows, places=None):
-    """{name: vector} of a stream, each array of the type and length that it was said to have."""
+    """Returns {name: vector} of a stream, having checked each announced type and length."""
     arrays = {}
     for name, kind, numbers, chunks in rows.stream(places):
         arrays[name] = np.concatenate([np.zeros((0,), kind), *(c.reshape(-1) for c in chunks)])
@@ -62,7 +62,7 @@ def test_rows_that_were_added_or_replaced_have_changed():
     assert rows.changed().tolist() == [1, 3]
     assert streamed(rows, rows.changed())["words/ids"].tolist() == [FAR]
     assert streamed(rows, rows.changed())["users/ids"].tolist() == [1]
-    for new in range(2000):  # arrays grow
+    for new in range(2000):  # makes arrays grow
         add(rows, 10_000 + new)
     assert rows.changed().tolist() == [1, 3, *range(4, 2004)]
     rows.track_changes()

@@ -1,4 +1,4 @@
-"""Groups of tables: first values, updates against numpy and torch, memory, errors."""
+"""Groups of tables: initial values, updates against numpy and torch, memory, errors."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sparkdl.nn.tables import table_group
 from sparkdl.nn.tables.row_keys import MOST_TABLES, RowKeys
 from sparkdl.nn.tables.table_group import TableGroup
 
-FAR = 2**62  # what float32 and int32 cannot hold
+FAR = 2**62  # beyond float32 and int32
 
 
 def table(optimizer=None, dimension=3, **options):
@@ -70,7 +70,7 @@ BY_NUMPY = OPTIMIZERS | {"ftrl": Ftrl(learning_rate=0.1, l1=0.1)}
 
 
 def by_numpy(name, row, slopes):
-    """One row after its updates [(t, slope)] by the published formulas, in float64."""
+    """Returns one row after updates [(t, slope)] by the published formulas, in float64."""
     m = v = 0.0
     for t, g in slopes:
         if name == "ftrl":
@@ -90,7 +90,7 @@ def by_numpy(name, row, slopes):
 
 
 def updates(rng, steps=6):
-    """Ids and gradients of steps, some of which leave some ids alone."""
+    """Yields (t, ids, gradients) of steps, each over a random subset of the ids."""
     for t in range(1, steps + 1):
         which = np.flatnonzero(rng.random(7) < 0.6)
         yield t, which, rng.normal(size=(len(which), 3)).astype(np.float32)

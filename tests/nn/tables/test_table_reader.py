@@ -1,4 +1,4 @@
-"""Trained rows that are read alone: the bits of the tables that they come from."""
+"""Trained rows read without their tables: the same bits."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def reader(arrays, kind=TableReader):
 
 
 def stale(arrays):
-    """Rows of the same ids that are others."""
+    """Returns the state with other rows for the same ids."""
     return {n: of + 1 if n.endswith("/rows") else of for n, of in rows_to_read(arrays).items()}
 
 

@@ -1,4 +1,4 @@
-"""Tables in parts: which worker owns what, and whole tables from parts."""
+"""Sharded tables: the owner of each id, and whole tables rebuilt from shards."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_each_id_has_one_owner_and_all_own_as_many(workers):
     assert sorted(np.concatenate(places)) == [*range(len(IDS))]
     assert all((owners_of(IDS[own], workers) == rank).all() for rank, own in enumerate(places))
     counts, mean = np.array([len(own) for own in places]), len(IDS) / workers
-    assert np.abs(counts - mean).max() <= 4 * np.sqrt(mean)  # four deviations
+    assert np.abs(counts - mean).max() <= 4 * np.sqrt(mean)  # four standard deviations
 
 
 def test_shards_have_the_rows_of_a_whole_table_and_make_one_up():

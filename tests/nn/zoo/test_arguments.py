@@ -1,4 +1,4 @@
-"""What functions of the zoo refuse, by name."""
+"""Zoo functions reject invalid arguments by name."""
 
 import re
 from inspect import signature
@@ -11,7 +11,7 @@ from sparkdl.nn import zoo
 from sparkdl.nn.zoo.arguments import LAYOUT
 from tests.support.tables import for_all
 
-REFUSED = {  # a function, its arguments, and what the error says
+REFUSED = {  # a function, its arguments, and the error message
     "half a block": ("bert", {"depth": 1.5}, "bert.depth must be an integer >= 0, got 1.5"),
     "less than none": ("bert", {"depth": -1}, "bert.depth must be an integer >= 0"),
     "no width": ("bert", {"hidden": 0}, "bert.hidden must be an integer >= 1"),

@@ -1,4 +1,4 @@
-"""The small transformer of the zoo: its size, what it may see, and that it learns."""
+"""The zoo's small transformer: its size, its causal mask, and that it learns."""
 
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,7 @@ SMALL = {"symbols": 7, "steps": 12, "width": 16, "depth": 2, "heads": 2}
 
 
 def texts(n, symbols=7, steps=12):
-    """Symbols that count up from a random start, and what follows each."""
+    """Returns sequences that count up from a random start, and the next symbols."""
     start = np.random.default_rng(0).integers(0, symbols, (n, 1))
     features = (start + np.arange(steps)) % symbols
     columns = {"features": features.astype(np.float32), "labels": (features + 1) % symbols}
@@ -52,7 +52,7 @@ def norm(x, gamma, beta):
 
 
 def in_jax(weights, indices, depth, heads):
-    """Logits (n, steps, symbols), by the library's own attention."""
+    """Returns logits (n, steps, symbols), by jax's own attention."""
 
     def layer(name):
         return {n.rpartition("/")[2]: w for n, w in weights.items() if n.rpartition("/")[0] == name}
@@ -105,7 +105,7 @@ def test_its_gradient_in_bfloat16_points_where_that_of_float32_does(backend):
 
 @pytest.mark.skipif(get("auto").name != "onednn", reason="libdnnl is not here")
 def test_all_products_of_a_step_are_onednn_s():
-    """No transposes or relayouts either: only sums, additions and what is looked up is numpy's."""
+    """numpy runs only sums, additions and lookups; nothing is transposed or reordered."""
     lines = Replica(zoo.transformer(**SMALL | {"width": 32})).describe(4).splitlines()
     products = [line for line in lines if "MatMul" in line or "Head" in line]
     assert len(products) > 50

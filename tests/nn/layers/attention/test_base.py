@@ -48,7 +48,7 @@ def test_without_weights_it_is_dot_product_attention(causal, rng, x64):
     for i, length in enumerate(LENGTHS):
         np.testing.assert_allclose(
             y[i, :length], theirs[i, :length, 0], atol=1e-6
-        )  # float32 inside
+        )  # float32 internally
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_padding_is_not_looked_at(layer, rng):
         np.testing.assert_allclose(y[i, : alone.shape[1]], alone[0], rtol=1e-12)
 
 
-HOLED = {  # steps of five that are there
+HOLED = {  # which of five steps are real
     "left": [0, 0, 1, 1, 1],
     "holes": [0, 1, 0, 0, 1],
     "last": [0, 0, 0, 0, 1],
@@ -147,7 +147,7 @@ def test_a_summary_has_no_mask():
 
 
 def translator():
-    """Cross attention from one sequence to another, with a mask for either."""
+    """Returns a network with cross-attention between two sequences, each with a mask."""
     build = GraphBuilder(source=(5, 3), target=(4, 3))
     build.add(PositionalEncoding(), "source", name="placed")
     build.add(SelfAttention(heads=3, dropout=0.2), "placed", name="encoder")

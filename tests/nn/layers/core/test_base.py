@@ -1,4 +1,4 @@
-"""Promises of every layer: shapes, numbers and gradients against jax."""
+"""Contract of every layer: shapes, outputs and gradients against jax."""
 
 from dataclasses import replace
 from functools import cache
@@ -19,11 +19,11 @@ from tests.nn.layer_cases.place import BATCH, EPOCH, IDS, SEED, STREAM
 from tests.nn.support import value_and_gradients
 from tests.support.tables import for_all
 
-BATCHWISE = {"Stack", "Unstack", "BatchReindex"}  # they change the batch itself: test_stacking.py
-DRAWING = {"StochasticPool2D"}  # it takes no number below 0: test_stochastic_pool.py
-INDEXED = {"Embedding", "EmbeddingSequence"}  # they take whole numbers
+BATCHWISE = {"Stack", "Unstack", "BatchReindex"}  # they change the batch: joining/test_stack.py
+DRAWING = {"StochasticPool2D"}  # it takes no negative numbers: test_stochastic_pool.py
+INDEXED = {"Embedding", "EmbeddingSequence"}  # they take integers
 COMPARED = [row for row in LAYERS if row[0].type_name not in BATCHWISE | DRAWING]
-STOPPING = {"Frozen", "StopGradient"}  # what it depends on has no gradient on purpose
+STOPPING = {"Frozen", "StopGradient"}  # they block the gradient on purpose
 DIFFERENTIATED = [row for row in COMPARED if row[0].type_name not in STOPPING]
 
 rows = pytest.mark.parametrize(
@@ -36,24 +36,24 @@ def drawn(shapes, rng):
 
 
 def batch_of(layer, in_shape, draw):
-    """What `draw(shape)` gives for the input, or for each of several: a tuple of arrays."""
+    """Returns a tuple of arrays made by `draw(shape)`, one for each input."""
     shapes = in_shape if layer.multi_input else (in_shape,)
     arrays = tuple(draw((BATCH, *shape)) for shape in shapes)
     return arrays if layer.type_name not in INDEXED else tuple(indices(layer, a) for a in arrays)
 
 
 def indices(layer, array):
-    """What `array` says, as numbers whose whole part is an index."""
+    """Maps `array` to valid indices plus 0.5: the layer takes the integer part."""
     return (np.floor(abs(3 * array)) % layer.vocabulary_size + 0.5).astype(array.dtype)
 
 
 def given(layer, xs):
-    """The inputs as the layer takes them."""
+    """Returns the inputs in the form that the layer takes."""
     return xs if layer.multi_input else xs[0]
 
 
 def reference(layer, *arguments):
-    """What another library makes of the input; compiled as a whole, in a fifth of the time."""
+    """Returns the other library's output; compiling the whole takes a fifth of the time."""
     return THEIRS[layer.type_name](layer, *arguments)
 
 
@@ -79,7 +79,7 @@ def theirs_of(row):
 
 
 def asked(layer, in_shape):
-    """(parameters, inputs, run, weights of the sum that is differentiated): always the same."""
+    """Returns (parameters, inputs, run, weights of the summed output), the same on every call."""
     rng = np.random.default_rng(12)
     params = drawn(layer.param_shapes(in_shape), rng)
     xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng)
@@ -91,7 +91,7 @@ def normal(rng):
 
 
 def apart(rng):
-    """Numbers that differ by far more than the step, and none near 0: no kink is crossed."""
+    """Draws well-separated numbers, none near 0, so that a finite difference crosses no kink."""
 
     def draw(shape):
         numbers = np.linspace(-3, 3.1, prod(shape)) + rng.uniform(0, 0.3 / prod(shape))
@@ -193,7 +193,7 @@ def test_does_not_change_its_inputs(rng):
 @pytest.mark.parametrize("function", ACTIVATIONS, ids=str)
 def test_every_activation_may_follow_dense(function, rng, x64):
     layer = Dense(units=4, activation=function)
-    sign = np.abs if function.type_name == "log" else np.array  # a logarithm is of numbers above 0
+    sign = np.abs if function.type_name == "log" else np.array  # log needs positive numbers
     params = {"W": sign(rng.normal(size=(3, 4))), "b": sign(rng.normal(size=4))}
     x = sign(rng.normal(size=(2, 3)))
     y = layer.forward(params, x, None)

@@ -1,4 +1,4 @@
-"""Windows over masked sequences: what is padding has no say, and the mask that comes out."""
+"""Windows over masked sequences: padding has no influence, and the output mask is right."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sparkdl.nn import NetworkConf, forward, initial_params, layers
 from sparkdl.nn.layers.core.run import Run
 from tests.engine.support import feeds, trace
 
-# (layer, mask of the input, mask of the output), counted by hand
+# (layer, input mask, output mask), counted by hand
 MASKS = [
     (layers.Conv1D(filters=2, kernel_size=2), [1, 1, 1, 0, 0], [1, 1, 1, 0]),
     (layers.Conv1D(filters=2, kernel_size=3, padding="same"), [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]),
@@ -37,7 +37,7 @@ cases = pytest.mark.parametrize("layer, mask, after", MASKS, ids=str)
 
 
 def masked(layer, mask, rng):
-    """(params, x, Run) for two examples with that mask."""
+    """Returns (params, x, Run) of two examples with the given mask."""
     in_shape = (len(mask), 3)
     shapes = layer.param_shapes(in_shape)
     params = {name: rng.normal(size=shape) for name, shape in shapes.items()}
@@ -121,7 +121,7 @@ def test_gradients_of_masked_global_pooling(kind, rng):
 
 
 def test_a_network_over_masked_sequences_does_not_see_their_padding(rng):
-    """The same examples with more padding give the same scores."""
+    """Appending padding to the same examples leaves their scores unchanged."""
     stack = [
         layers.Conv1D(filters=4, kernel_size=3, padding="same", activation="relu"),
         layers.MaxPool1D(size=2, rounding="ceil"),

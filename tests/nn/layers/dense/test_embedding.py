@@ -1,4 +1,4 @@
-"""Embeddings: the index of padding, and errors."""
+"""Embeddings: the padding index, and errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Lengths of sequences of which a mask leaves steps out."""
+"""L2 norms and distances of masked sequences."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_padding_does_not_count_in_the_length_of_a_sequence(padding, rng):
 
 @pytest.mark.parametrize("padding", [0.0, 50.0, np.nan])
 def test_padding_does_not_count_in_the_distance_of_two_sequences(padding, rng):
-    """A step that one of them lacks is as far as it lies from 0."""
+    """A step that one sequence lacks counts as zeros in it."""
     masks = MASK, np.roll(MASK, 1, axis=0)
     x = [np.where(mask[..., None] > 0, rng.normal(size=(3, 4, 2)), padding) for mask in masks]
     y = L2Distance().forward({}, x, Run(training=True, seed=0, masks=masks))

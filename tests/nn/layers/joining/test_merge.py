@@ -1,4 +1,4 @@
-"""Masks of sequences that are put one behind the other."""
+"""Masks of concatenated sequences."""
 
 import numpy as np
 import pytest

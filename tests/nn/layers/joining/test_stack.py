@@ -1,4 +1,4 @@
-"""Stack and Unstack, which change the batch itself."""
+"""Stack and Unstack, which change the batch size."""
 
 import numpy as np
 import pytest

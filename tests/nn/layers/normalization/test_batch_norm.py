@@ -28,7 +28,7 @@ def test_the_unbiased_variance_is_followed_where_that_is_chosen(rng):
 
 
 def test_without_a_bias_the_first_batches_count_fully(rng):
-    """Caffe: sums with momentum, divided by the sum of the momentum's powers."""
+    """As in Caffe: decayed sums divided by the sum of the decay weights."""
     layer = BatchNorm(momentum=0.9, debias=True, variance="unbiased", scale=False, shift=False)
     buffers = {name: layer.initial(name, s, rng) for name, s in layer.buffer_shapes((2,)).items()}
     batches = [rng.normal(1, 2, (5, 2)) for _ in range(3)]
@@ -87,7 +87,7 @@ def test_a_mask_says_nothing_of_images_that_sequences_have_become(shape, rng):
 
 
 def test_padded_steps_do_not_count_at_each_step_by_itself(rng):
-    """TimeDistributed makes rows of the steps, and their mask one of rows."""
+    """TimeDistributed turns steps into rows and the sequence mask into a row mask."""
     x, mask = rng.normal(2, 3, size=(2, 4, 3)), np.array([[1, 1, 1, 0], [1, 0, 0, 0]], float)
     params = {"gamma": rng.normal(size=3), "beta": rng.normal(size=3)}
     buffers = {"mean": np.zeros(3), "variance": np.ones(3)}

@@ -16,7 +16,7 @@ from tests.nn.support import value_and_gradients
 @pytest.mark.parametrize("volume", [False, True], ids=["images", "volumes"])
 @pytest.mark.parametrize("n", [1, 2])
 def test_layer_norm_before_rows_has_the_gradient_of_float64(in_shape, volume, n, rng):
-    """A last minibatch of one example is a row whose gradient goes back into an image."""
+    """A final minibatch of one example is a single row whose gradient is reshaped to an image."""
     kind, shape = (Conv3D, (*in_shape, 2)) if volume else (Conv2D, in_shape)
     stack = [kind(filters=4, kernel_size=3, padding=1), LayerNorm(), Output(units=3, loss="mse")]
     conf = NetworkConf(input_shape=shape, layers=stack)

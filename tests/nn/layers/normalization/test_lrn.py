@@ -1,4 +1,4 @@
-"""Errors of the normalizations, and their words."""
+"""Error messages of LayerNorm and LRN."""
 
 import pytest
 

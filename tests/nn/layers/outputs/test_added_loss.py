@@ -1,4 +1,4 @@
-"""What a layer adds to the loss of sequences of which a mask leaves steps out."""
+"""AddedLoss on masked sequences."""
 
 import numpy as np
 import pytest
@@ -18,5 +18,5 @@ def test_padding_does_not_count(mean, wrapped, rng):
     x[MASK == 0] = np.nan
     assert layer.forward({}, x, run) is x or wrapped
     expected = 0.5 * np.array([s[m > 0].sum() for s, m in zip(x, MASK, strict=True)])
-    examples = 1 if mean else 12 if wrapped else 3  # a sum over the batch that the layer sees
+    examples = 1 if mean else 12 if wrapped else 3  # the sum is over the batch as the layer sees it
     np.testing.assert_allclose(run.results.losses[0], expected * examples, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Centers of classes: their part of the loss, and their updates."""
+"""Class centers: their share of the loss, and their updates."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ N, UNITS, FEATURES = 6, 3, 4
 
 @pytest.fixture
 def case(rng):
-    """(x, labels with none of class 2, params, centers)"""
+    """(x, labels without class 2, params, centers)"""
     params = {"W": rng.normal(size=(FEATURES, UNITS)), "b": rng.normal(size=UNITS)}
     labels = np.array([0, 1, 1, 0, 1, 1], np.int32)
     return rng.normal(size=(N, FEATURES)), labels, params, rng.normal(size=(UNITS, FEATURES))
@@ -86,7 +86,7 @@ def test_training_finds_the_centers_of_clusters(rng):
     x = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 5]).astype(np.float32)
     batch, replica = Batch.of(x, np.repeat([0, 1], 20)), Replica(conf)
     for _ in range(20):
-        replica.gradient(batch)  # the weights stay: the features are x
+        replica.gradient(batch)  # the weights stay fixed, so the features are x
     theirs = KMeans(2, n_init=1, init=x[[0, -1]]).fit(x).cluster_centers_
     np.testing.assert_allclose(replica.buffers.reshape(2, 2), theirs, atol=1e-3)
     loss, _ = replica.gradient(batch)

@@ -1,4 +1,4 @@
-"""Losses of what a network gives itself: no column of labels is read."""
+"""Losses between a network's own values: no labels are read."""
 
 import numpy as np
 import pytest

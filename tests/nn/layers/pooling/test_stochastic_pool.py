@@ -1,4 +1,4 @@
-"""Pooling by chance."""
+"""Stochastic pooling."""
 
 import numpy as np
 

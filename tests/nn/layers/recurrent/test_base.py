@@ -1,4 +1,4 @@
-"""Recurrent layers: padding, carried states, cut gradients, first values, what they refuse."""
+"""Recurrent layers: padding, carried states, truncated gradients, initial values, errors."""
 
 from dataclasses import replace
 

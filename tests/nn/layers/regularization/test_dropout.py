@@ -1,4 +1,4 @@
-"""Dropout drops the right share, and the same wherever an example falls."""
+"""Dropout: the dropped share, and independence of an example's position."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_an_example_loses_the_same_numbers_in_any_batch():
 @pytest.mark.parametrize("change", [{"seed": 2}, {"stream": 4}, {"epoch": 1}], ids=str)
 def test_seed_layer_and_epoch_each_give_others(change):
     one, two = dropped() == 0, dropped(**change) == 0
-    # two independent masks agree in 0.3^2 + 0.7^2 of all places
+    # two independent masks agree in 0.3^2 + 0.7^2 of all positions
     assert (one == two).mean() == pytest.approx(0.58, abs=0.01)
 
 

@@ -1,4 +1,4 @@
-"""Noise while training: what it keeps on average, and that it belongs to the example."""
+"""Noise in training: its mean, and its dependence on the example."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Number of windows: published sizes, and every small case counted one by one."""
+"""Number of windows: published sizes, and every small case enumerated."""
 
 from itertools import product
 from math import ceil
@@ -31,7 +31,7 @@ from sparkdl.nn.layers import (
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.windows.geometry import window_padding, windows
 
-# (layer, input, output) from published networks
+# (layer, input, output) of published networks
 PUBLISHED = [
     (Conv2D(filters=96, kernel_size=11, stride=4), (3, 227, 227), (96, 55, 55)),  # AlexNet conv1
     (MaxPool2D(size=3, stride=2), (96, 55, 55), (96, 27, 27)),  # AlexNet pool1
@@ -71,12 +71,12 @@ def test_published_sizes(layer, in_shape, out_shape):
 @pytest.mark.parametrize("rounding", ["floor", "ceil"])
 def test_every_small_case_equals_a_count(rounding):
     for n, size, stride, before, after in SMALL:
-        if n + before + after < size or max(before, after) >= size:  # as layers refuse it
+        if n + before + after < size or max(before, after) >= size:  # as layers reject it
             continue
         sides = ((before, after), (before, after))
         padding = window_padding((n, n), size, stride, sides, rounding=rounding)
         whole = [i for i in range(0, n + before + after, stride) if i + size <= n + before + after]
-        # "ceil" adds one partial window for what is left over, if it begins before the end
+        # "ceil" adds one partial window for the remainder if it begins before the end
         more = whole[-1] + stride
         rest = whole[-1] + size < n + before + after and more < n + before
         count = len(whole) + (rounding == "ceil" and rest)
@@ -100,7 +100,7 @@ OPTIONS = [
 
 
 def window_points(layer, n):
-    """The points of each window along an axis of n that lie on it, one by one."""
+    """Enumerates each window's points that lie on an axis of length n."""
     [(before, after)] = layer.padding_of((n,))
     span = layer.dilation * (layer.size - 1) + 1
     starts = range(-before, n + after - span + 1, layer.step[0])

@@ -1,4 +1,4 @@
-"""Values of `padding`, and the errors for others."""
+"""Accepted values of `padding`, and errors for others."""
 
 import numpy as np
 import pytest
