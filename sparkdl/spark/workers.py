@@ -52,9 +52,9 @@ LOOK = 1.0  # seconds between two checks for executors that will leave
 class SparkWorkers:
     """Logical workers: as many as asked for, or as the cluster has room for.
 
-    Those that stay for a fit run all at once, in the tasks that the cluster has slots for: a task
-    has one, or several that share its cores. Sums follow from ranks alone, so the weights do not
-    depend on the slots.
+    Workers that stay for a whole fit all run at once, in as many tasks as the cluster has slots; a
+    task holds one worker, or several that share its cores. Sums are ordered by rank, so the weights
+    do not depend on the number of slots.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ class SparkWorkers:
     device : str
         Where they compute; of a TrainingMaster.
     resources : ResourceProfile, optional
-        What each of their tasks takes of an executor, as `known_profile` gives it; else what the
-        session's tasks take.
+        Resources of each of their tasks, as `known_profile` gives them; default: those of the
+        session's tasks.
     stall_timeout : float, optional
-        Seconds for which a task of a round may keep the others waiting; then Spark runs it again.
+        Seconds that a task of a round may keep the others waiting before Spark reruns it.
     """
 
     def __init__(

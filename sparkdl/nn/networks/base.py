@@ -163,7 +163,7 @@ class Conf(Config):
 
     @property
     def record_shapes(self) -> Shapes:
-        """{column of the data: shape of one example} of the columns behind the inputs."""
+        """{column of the data: shape of one example}, for the columns that feed the inputs."""
         shapes = self.input_shapes
         return {column: shapes[name] for column, name in self.feature_columns.items()}
 

@@ -25,7 +25,7 @@ class Schedule(Member):
         Raises
         ------
         DivergedError
-            Where a rate that grows is above all numbers of float32.
+            If the rate grows beyond the range of float32.
         """
         t = iteration if self.per == "iteration" else epoch
         try:

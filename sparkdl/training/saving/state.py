@@ -29,26 +29,26 @@ class TrainState:
         State that differs between workers, by rank, such as the residual of a codec; empty where
         all have the same.
     owner : str
-        The master that `worker_states` is of, as `TrainingMaster.owner` gives it.
+        The master that `worker_states` belong to, as `TrainingMaster.owner` gives it.
     tables : {"table/array": vector} or StoredTables
         Rows of tables, as `TableReplica.table_arrays` gives them, or the files where they are;
         empty where none was trained.
     epoch, round : int
         The next round to train is this one; both count from 0, rounds anew in each epoch.
     done : int
-        Minibatches of each worker that are done of this round, where a mark has cut it.
+        Minibatches of this round that each worker has already done; 0 between rounds.
     rounds, iteration : int
-        Rounds done in all epochs together, parts of them that were cut off as well, and updates
+        Rounds done in all epochs, where each part of a divided round counts as one, and updates
         done by each replica.
     seed : int
         Seed of everything random in the run, at least 0.
     rate_factor : float
         Factor that listeners have set on all learning rates.
     place : str
-        Of what `round` and `done` count the parts, as `Trainer.place` gives it; empty where nobody
-        knows.
+        The division into rounds that `round` and `done` refer to, as `Trainer.place` gives it;
+        empty if unknown.
     slots_owner : str
-        The optimizers that `slots` are of, as `slots_owner` gives them; empty where nobody knows.
+        The optimizers that `slots` belong to, as `slots_owner` gives them; empty if unknown.
     """
 
     params: np.ndarray

@@ -102,12 +102,13 @@ class Layer(Member, package="sparkdl.nn.layers"):
         raise NotImplementedError(f"{type(self).__name__} has no {name!r}")
 
     def incoming(self, name: str, shape: Shape) -> tuple[Shape, tuple[int, ...]]:
-        """Returns how the weights into one unit lie in the parameter `name`.
+        """Returns where the weights into one unit lie in the parameter `name`.
 
         Returns
         -------
         shape, axes
-            What it is reshaped to, and the axes along which the weights into one unit then lie.
+            The shape to give the parameter, and its axes that then run over the weights into one
+            unit.
         """
         return shape, incoming_axes(shape)
 

@@ -38,7 +38,7 @@ class Masking(Layer):
 
 @dataclass(frozen=True, kw_only=True)
 class LastTimeStep(Layer):
-    """Takes the last unmasked step of each sequence. DL4J LastTimeStepVertex.
+    """Takes the last unmasked step of each sequence, as DL4J's LastTimeStepVertex does.
 
     Shapes
     ------

@@ -86,7 +86,7 @@ class BlockMomentum(ResidentMaster):
         return not self.reset_sgd_momentum_after_aggregation
 
     def momentum_of(self, workers: Any) -> float:
-        """Returns the block momentum for so many workers."""
+        """Returns the block momentum for this number of workers."""
         if self.block_momentum is not None:
             return self.block_momentum
         if self.block_momentum_as_time_constant is not None:
