@@ -1,8 +1,8 @@
-"""A driver that sends executors away and has others come while its workers train.
+"""A driver that removes and adds executors while its workers train.
 
-Its arguments are how many executors there are, one number after another as JSON, and the names of
-masters. Before a negative number they are not killed but decommissioned. It prints for each master
-what became of the fit, as a line of JSON:
+Arguments: the executor counts, in turn, as a JSON list, and the names of masters. A negative count
+decommissions that many executors instead of killing them. For each master it prints the outcome of
+the fit as one line of JSON:
 
     python -m tests.spark.changing_fit "[2, 4, 1, 3]" all-reduce "gradients of 1 bit"
 """
@@ -23,7 +23,7 @@ from tests.training.master_table import MASTERS
 
 WORKERS, EPOCHS, RECORDS = 4, 12, 62
 SESSION = {
-    # An executor that was sent away is gone; Spark waits to hear of what it died.
+    # Spark delays the removal of a killed executor to learn why it was lost.
     "spark.standalone.executorRemoveDelayOnDisconnection": "1s",
     "spark.sparkdl.keptData": 0,
     "spark.decommission.enabled": "true",
@@ -31,7 +31,7 @@ SESSION = {
 
 
 class Changes(Listener):
-    """Sets the number of executors when epochs have ended, once the workers of the last moved."""
+    """Changes the number of executors after an epoch, once workers have moved."""
 
     def __init__(self, sc, counts):
         self.sc, self.counts, self.is_due = sc, list(counts), True
@@ -46,7 +46,7 @@ class Changes(Listener):
 
 
 def have(sc, count):
-    """Returns once the session has so many executors, or knows which of them will leave."""
+    """Returns once the session has `count` executors or, if negative, marks some as leaving."""
     context = sc._jsc.sc()
     if count < 0:
         for name, _ in slots.live_executors(sc)[-count:]:
@@ -56,21 +56,21 @@ def have(sc, count):
         assert context.killExecutor(name)
     hosts = sc._jvm.PythonUtils.toScalaMap({})
     assert context.requestTotalExecutors(count, 0, hosts)
-    until(lambda: slots.concurrent_tasks(sc) == count)  # those that leave are none
+    until(lambda: slots.concurrent_tasks(sc) == count)  # executors that are leaving do not count
 
 
 def decommission(sc, name):
-    """Tells Spark that an executor will go, and waits until Spark says so; it goes when idle."""
+    """Decommissions an executor and waits until Spark reports it; the executor exits when idle."""
     nowhere = getattr(sc._jvm, "scala.None$").__getattr__("MODULE$")
     why = sc._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("a test", nowhere)
     assert sc._jsc.sc().schedulerBackend().decommissionExecutor(name, why, True, False)
-    until(lambda: name in slots.leaving_executors(sc, only_busy=True))  # what fits look at
+    until(lambda: name in slots.leaving_executors(sc, only_busy=True))  # the status that fits check
 
 
 def fit(sc, name, counts):
     have(sc, counts[0])
     net = SparkNetwork(sc, rich(), master(name))
-    waiting = ReduceLROnPlateau("loss", patience=99)  # workers wait for its word after each epoch
+    waiting = ReduceLROnPlateau("loss", patience=99)  # makes workers wait each epoch
     history = net.fit(arrays(RECORDS), EPOCHS, listeners=[waiting, Changes(sc, counts[1:])])
     return {
         "restarts": [[one.lost, one.workers, one.reason] for one in history.restarts],
@@ -85,7 +85,7 @@ def master(name):
 
 def main(counts, *names):
     counts = json.loads(counts)
-    slots.EXECUTOR_TIMEOUT = 1.0  # nobody waits for those that were sent away
+    slots.EXECUTOR_TIMEOUT = 1.0  # do not wait for removed executors
     workers.LOOK = 0.0  # all rounds together take less than a second
     cluster = f"local-cluster[{max(counts)},1,1024]"
     with session(cluster, SESSION, name="changing") as spark:

@@ -1,4 +1,4 @@
-"""Functions that the processes of tasks compute in the tests, which return all their input."""
+"""Functions that run in the processes of tasks; they pass on all their input."""
 
 import json
 import os
@@ -25,7 +25,7 @@ ERRORS = {
 
 
 def doubled(host, items):
-    """Two results for each item, and one at the end; `host` has brought the device."""
+    """Yields two results for each item and one at the end; `host` has brought the device."""
     for item in items:
         yield os.getpid(), item
         yield os.getpid(), 2 * item
@@ -38,7 +38,7 @@ def value(host, shared, items):
 
 
 def place(items):
-    """Where it computes, as all find it who make a replica."""
+    """Yields the backend that a replica made here would choose."""
     yield choose_backend("cuda")
 
 
@@ -58,12 +58,12 @@ def hang(host, items):
 
 
 def locate(host, place, items):
-    """Where a worker is among those that train together."""
+    """Yields a worker's place in the team."""
     yield os.getpid(), tuple(place), list(items)
 
 
 def note(host, folder, place, items):
-    """Writes down where it is and which blocks it has."""
+    """Writes down the device, the rank and the blocks."""
     device = describe_device(choose_backend("cuda"))
     found = [device, [place.rank, place.size], [key for key, _ in items]]
     Path(folder, str(place.rank)).write_text(json.dumps(found))
@@ -75,7 +75,7 @@ def noted(folder):
 
 
 def refuse(host, place, items):
-    """Rank 1 raises it; the other goes on."""
+    """Raises an error at rank 1; the other rank goes on."""
     if place.rank == 1:
         raise DataError("rank 1 has a bad record")
     time.sleep(LIMIT)

@@ -1,4 +1,4 @@
-"""Fits on disks that get full, in a namespace of their own; prints what becomes of each as JSON.
+"""Fits on disks that fill up, in a mount namespace; prints the outcome of each as JSON.
 
     unshare --mount python -m tests.spark.full_disks FOLDER
 
@@ -32,7 +32,7 @@ FEW, MANY = 200, 20_000  # records; many take 63 MB
 
 
 class Filler(Listener):
-    """Fills a disk when some rounds are done, and what Spark frees later, until it is closed."""
+    """Fills a disk after some rounds, and refills what Spark frees, until it is closed."""
 
     def __init__(self, file, rounds=3):
         self.file, self.rounds, self.closed = file, rounds, threading.Event()
@@ -78,7 +78,7 @@ def examples(rows, part):
 
 
 def fit(sc, master, rows=FEW, **options):
-    """What becomes of a fit: its epochs and restarts, or its error."""
+    """Returns the outcome of a fit: its epochs and restarts, or its error."""
     data = sc.parallelize(range(4), 4).flatMap(lambda part: examples(rows // 4, part))
     try:
         history = SparkNetwork(sc, CONF, master).fit(data, epochs=4, **options)
@@ -95,7 +95,7 @@ def main(folder):
 
 
 def fits(sc, file, kept):
-    """{case: what becomes of its fit}, one after the other."""
+    """Returns {case: outcome of its fit}; the fits run one after the other."""
     checkpoints = Checkpoints(path=kept, every_rounds=1, keep=50)
     found = {"checkpoints": fit(sc, STAY, checkpoints=checkpoints) | {"latest": latest(kept)}}
     for name, master in (("workers stay", STAY), ("the driver averages", DRIVER)):

@@ -1,4 +1,4 @@
-"""Two executors with a GPU each, then one task with two, as Spark's resource discovery says.
+"""Two executors with one GPU each, then one task with two, as Spark's resource discovery reports.
 
 The GPUs are the host's double.
 
@@ -21,7 +21,7 @@ from tests.support.cuda.daemon import IN_TESTS
 from tests.support.cuda.spawned import OnHost, here
 from tests.support.executors import all_awaited
 
-# The first who asks has GPU 0, the next GPU 1.
+# The first caller gets GPU 0, the next one GPU 1.
 EACH = """#!/bin/sh
 n=0; until mkdir {folder}/$n 2> /dev/null; do n=$((n + 1)); done
 echo "{{\\"name\\": \\"gpu\\", \\"addresses\\": [\\"$n\\"]}}"
@@ -106,7 +106,7 @@ def told(history):
 
 
 def dealing(folder, text, amount):
-    """Settings of Spark with which a task gets so many GPUs of those that a script tells."""
+    """Settings of Spark that give a task `amount` of the GPUs that a discovery script reports."""
     script = Path(folder, f"gpus_{amount}.sh")
     script.write_text(text.format(folder=folder))
     script.chmod(0o755)

@@ -1,4 +1,4 @@
-"""A task whose process hangs; it prints that one's number, and waits to be killed."""
+"""A task whose GPU process hangs; it prints the id of that process and waits to be killed."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""A driver whose fit takes longer than anybody waits; its argument is the folder of a Slow.
+"""A driver whose fit outlasts any test; its argument is the folder of a Slow.
 
 It prints the name of its application.
 """

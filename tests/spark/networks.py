@@ -9,13 +9,13 @@ FEATURES, CLASSES = 6, 3
 
 
 def plain(**options):
-    """No state but its weights, and nothing random."""
+    """A network with only weights as state and no randomness."""
     layers = [Dense(units=5, activation="tanh"), Output(units=CLASSES)]
     return conf_of(layers, **{"optimizer": Sgd(learning_rate=0.2)} | options)
 
 
 def rich(**options):
-    """Buffers, slots and random masks."""
+    """A network with buffers, slots and random masks."""
     layers = [Dense(units=8), BatchNorm(), Dropout(rate=0.3), Output(units=CLASSES)]
     return conf_of(layers, **{"optimizer": Momentum(learning_rate=0.1), "l2": 0.01} | options)
 
@@ -36,7 +36,7 @@ def conf_of(layers, **options):
 
 
 def data(n=60, seed=0):
-    """Features (n, 6) float32 and labels (n,) that depend on them."""
+    """Returns features (n, 6) float32 and labels (n,) that depend on them."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, FEATURES)).astype(np.float32)
     return x, np.argmax(x[:, :CLASSES], axis=1)

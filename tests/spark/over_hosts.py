@@ -1,7 +1,7 @@
-"""A driver on one of two hosts: trains with each given master, and reports the results.
+"""A driver on one of two hosts that trains with the requested masters and reports the results.
 
-Its arguments are the session's master and config. It reads a `Request` in each line, and answers
-with what `train` returns or an error, each a line of JSON.
+Its arguments are the session's master and config. Each input line is a `Request`; each output line
+is the JSON of the result of `train`, or of an error.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ class Request:
 
 @dataclass(frozen=True)
 class OnHost(Slow):
-    """A Slow that leaves the name of its host too."""
+    """A Slow that also records the name of its host."""
 
     gate: str | None = None
 
@@ -97,7 +97,7 @@ def answer(sc, request):
 
     try:
         return train(request, fit)
-    except Exception as error:  # of any kind: others have their turn
+    except Exception as error:  # of any kind, so that later requests are served
         return {"error": f"{type(error).__name__}: {error}"}
 
 

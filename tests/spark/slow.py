@@ -1,4 +1,4 @@
-"""Transforms that write down what they are given; one takes its time, one is a trap."""
+"""Transforms that record the ids they get: one sleeps, one traps its process."""
 
 import os
 import time
@@ -12,12 +12,12 @@ from pyspark import TaskContext
 
 from tests.support.waiting import until
 
-HELD = 200.0  # seconds: longer than it takes to kill
+HELD = 200.0  # seconds, longer than a kill takes
 
 
 @dataclass(frozen=True)
 class Slow:
-    """Each call appends a line of ids to the file of its process in `folder`, then sleeps."""
+    """Appends a line of ids to a file per process in `folder` on each call, then sleeps."""
 
     folder: str
     seconds: float = 0.0
@@ -29,12 +29,12 @@ class Slow:
         return batch
 
     def calls(self):
-        """[ids] of each call, of all processes."""
+        """Returns the [ids] of each call, over all processes."""
         lines = [line for path in self._files() for line in path.read_text().splitlines()]
         return [[int(n) for n in line.split()] for line in lines]
 
     def processes(self):
-        """Those that have called it."""
+        """Returns the ids of the processes that have called it."""
         return [int(path.name) for path in self._files()]
 
     def _files(self):
@@ -43,14 +43,14 @@ class Slow:
 
 @dataclass(frozen=True)
 class Trap(Slow):
-    """Holds the process whose call is the first after so many, of all processes together."""
+    """Holds the process that makes the first call after `after` calls of all processes."""
 
     after: int = 0
 
     def __call__(self, batch):
         super().__call__(batch)
         if len(self.calls()) > self.after:
-            context = TaskContext.get()  # None in a child of a task that has several workers
+            context = TaskContext.get()  # None in a child process of a task with several workers
             with suppress(FileExistsError):
                 partition = -1 if context is None else context.partitionId()
                 self._caught.symlink_to(f"{os.getpid()},{partition}")
@@ -58,7 +58,7 @@ class Trap(Slow):
         return batch
 
     def caught(self):
-        """[the process that is held, or was; its task's partition or -1]; None before."""
+        """Returns [process id, partition of its task or -1] after a catch, else None."""
         with suppress(FileNotFoundError):
             return [int(number) for number in self._caught.readlink().name.split(",")]
 
@@ -68,7 +68,7 @@ class Trap(Slow):
 
 
 class Fault(Thread):
-    """Does something to the process that a Trap holds.
+    """Applies `do` to the process that a Trap holds.
 
     Attributes
     ----------
@@ -90,6 +90,6 @@ class Fault(Thread):
 
 
 def executor_of(process):
-    """The JVM above a Python worker."""
+    """Returns the executor JVM above a Python worker."""
     commands = {one: " ".join(one.cmdline()) for one in process.parents()}
     return next(one for one in commands if "CoarseGrainedExecutorBackend" in commands[one])

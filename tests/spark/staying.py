@@ -1,4 +1,4 @@
-"""Tasks of the workers that stay in the tests; `shared` is a folder for their results."""
+"""Tasks for long-lived workers in tests; `shared` is a folder for their results."""
 
 import json
 import os
@@ -13,27 +13,27 @@ LIMIT = 200.0  # seconds
 
 
 def take(shared, rank, blocks, validation):
-    """Writes down all that a worker is given."""
+    """Writes down all that the worker is given."""
     own = [[number, sorted(batch.ids.tolist())] for number, batch in blocks]
     judged = None if validation is None else [batch.ids.tolist() for batch in validation]
     Path(shared, str(rank)).write_text(json.dumps({"blocks": own, "judged": judged}))
 
 
 def keep(secret, shared, rank, blocks, validation):
-    """Has a secret of its own, besides what all share."""
+    """Holds a secret of its own besides the shared input."""
     list(blocks)
     Path(shared, str(rank)).touch()
 
 
 def wait(shared, rank, blocks, validation):
-    """Says which process it is, then waits until it is killed."""
+    """Writes down its process id, then waits to be killed."""
     Path(shared, f"{rank}.new").write_text(str(os.getpid()))
     Path(shared, f"{rank}.new").rename(Path(shared, str(rank)))
     time.sleep(200)
 
 
 def hold_out(shared, rank, blocks, validation):
-    """Signals that ask it to end are not heard."""
+    """Ignores SIGTERM, SIGINT and SIGHUP."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     wait(shared, rank, blocks, validation)
@@ -67,7 +67,7 @@ def die(shared, rank, blocks, validation):
 
 
 def outlive(shared, rank, blocks, validation):
-    """Rank 1 dies; the other has nothing to say but that."""
+    """Rank 1 dies; the other rank reports only that its peer hung up."""
     meet(shared, rank)
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -75,7 +75,7 @@ def outlive(shared, rank, blocks, validation):
 
 
 def fail(shared, rank, error):
-    """Rank 1 raises it once all are there; the others go on."""
+    """Rank 1 raises `error` once both ranks have started; the other waits."""
     meet(shared, rank)
     if rank == 1:
         raise error
@@ -83,5 +83,5 @@ def fail(shared, rank, error):
 
 
 def meet(shared, rank):
-    """Returns once both are there."""
+    """Returns once both ranks have arrived."""
     FileRendezvous(Path(shared, "meeting"), rank, 2).all_gather("", LIMIT)

@@ -1,4 +1,4 @@
-"""The JVM hangs up on the server of accumulators: no error; other errors are printed as before."""
+"""The accumulator server ignores that the JVM hangs up; other errors are printed as before."""
 
 import socket
 import struct
@@ -13,7 +13,7 @@ from sparkdl.spark.accumulator_server import expect_hang_up
 
 TOKEN = "token"
 NO_UPDATES, DONE = struct.pack("!i", 0), b"\x01"
-WORDS = {  # what the JVM sends and waits for before it hangs up, what is printed
+WORDS = {  # messages of the JVM before it hangs up, expected error output
     "hang up at once": ([TOKEN.encode() + NO_UPDATES], ""),
     "hang up after some updates": ([TOKEN.encode() + NO_UPDATES, NO_UPDATES, NO_UPDATES], ""),
     "another's token": ([b"other" + NO_UPDATES], "ValueError: The value of the provided token"),
@@ -42,13 +42,13 @@ def test_only_errors_are_printed(name, capsys):
                 jvm.sendall(message)
                 assert jvm.recv(1) == (b"" if printed else DONE)
             jvm.shutdown(socket.SHUT_WR)
-            assert jvm.recv(1) == b""  # comes after what is printed
+            assert jvm.recv(1) == b""  # the connection closes after the output
     errors = capsys.readouterr().err
     assert printed in errors and bool(errors) == bool(printed)
 
 
 def test_an_answer_that_nobody_waits_for_is_no_error(capsys):
-    """The JVM has sent its last update and ended."""
+    """The JVM has sent its last update and exited."""
     with running_server() as server:
         jvm = socket.create_connection(server.server_address, timeout=10)
         jvm.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -57,7 +57,7 @@ def test_an_answer_that_nobody_waits_for_is_no_error(capsys):
         jvm.sendall(NO_UPDATES * 1000)
         jvm.close()  # resets the connection
         with closing(socket.create_connection(server.server_address, timeout=10)) as other:
-            other.sendall(TOKEN.encode() + NO_UPDATES)  # served once the first has ended
+            other.sendall(TOKEN.encode() + NO_UPDATES)  # served once the first connection has ended
             assert other.recv(1) == DONE
     assert capsys.readouterr().err == ""
 

@@ -1,4 +1,4 @@
-"""Files of Avro's own writer, the one of Hadoop and Spark, are read."""
+"""Files of Avro's Java writer, which Hadoop and Spark use, are readable."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A solver file of Caffe trained on Spark: what it names is read, trained, tested and written."""
+"""A Caffe solver file is enough on Spark: its data, training, tests and snapshots."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ MASTERS = {
 
 @pytest.mark.parametrize("name", MASTERS)
 def test_a_solver_file_is_enough(name, sc, tmp_path):
-    """The same weights, tests and snapshots as on processes of one machine."""
+    """Weights, tests and snapshots equal those of processes on one machine."""
     folders = [tmp_path / place for place in ("here", "there")]
     for folder in folders:
         folder.mkdir()

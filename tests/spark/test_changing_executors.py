@@ -1,4 +1,4 @@
-"""Executors that go and come while workers train: as many workers, on other slots, same weights."""
+"""Executors that are lost and added during training: same number of workers, same weights."""
 
 import json
 import re
@@ -12,11 +12,11 @@ from tests.spark.changing_fit import EPOCHS, RECORDS, WORKERS, master
 from tests.spark.networks import arrays, rich
 from tests.support.waiting import LIMIT
 
-NAME = "gradients of 1 bit"  # each worker keeps back what others do not have
+NAME = "gradients of 1 bit"  # each worker keeps its own residual
 
 
 def test_weights_are_those_of_the_quiet_run_on_2_1_2_1_and_2_executors():
-    """One executor is killed, and one is decommissioned."""
+    """One loss is a killed executor, the other a decommissioned one."""
     program = [sys.executable, "-m", "tests.spark.changing_fit", "[2, 1, 2, -1, 2]", NAME]
     output = subprocess.run(program, stdout=subprocess.PIPE, timeout=LIMIT, check=True).stdout
     found, quiet = json.loads(output), Network(rich())

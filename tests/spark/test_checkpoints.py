@@ -1,4 +1,4 @@
-"""A run on Spark that goes on from a checkpoint ends where the uninterrupted one ends."""
+"""A fit on Spark resumed from a checkpoint ends with the weights of an uninterrupted one."""
 
 import pytest
 
@@ -16,7 +16,7 @@ MASTER = ParameterAveraging(
 
 
 class Stop(Exception):
-    """What interrupts a fit."""
+    """Interrupts a fit."""
 
 
 class StopAfter(Listener):

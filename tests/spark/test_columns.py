@@ -1,4 +1,4 @@
-"""Sequences, several inputs, weights and crops on Spark give the weights that they give here."""
+"""Sequences, several inputs, example weights and crops: the weights equal local training's."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def stepwise():
 
 
 def sequences():
-    """Features and labels of 20 sequences of 1 to 4 steps."""
+    """Returns features and labels of 20 sequences of 1 to 4 steps."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, T + 1, 2 * HALF)
     x = [rng.integers(0, 5, (n, F)).astype(float) for n in lengths]
@@ -71,7 +71,7 @@ def frame_of_sequences(sc):
 
 @pytest.fixture(scope="module")
 def stepped(crew):
-    """The network of sequences, trained here, and its loss."""
+    """The sequence network trained locally, and its loss."""
     here = trained_here(stepwise(), padded(), crew)
     return here, here.evaluate(padded()).loss
 
@@ -152,7 +152,7 @@ OF_CROPS = NetworkConf(input_shape=(1, 3, 3), layers=[Output(units=CLASSES)], se
 
 @pytest.fixture(scope="module")
 def cropped(crew):
-    """The network of images, trained here, and its loss."""
+    """The image network trained locally, and its loss."""
     source, _ = source_of_images(None)
     here = trained_here(OF_CROPS, source, crew)
     return here, here.evaluate(source).loss
@@ -168,7 +168,7 @@ def test_images_are_cropped_on_executors(sc, cropped, make, tmp_path):
     assert evaluated == pytest.approx(loss, rel=1e-5)
     found = net.predict(data, **options).collect()
     center = images()[0][:, :, 1:4, 1:4] / np.float32(255)
-    unasked = net.predict(data).collect()  # the fit's transform, or the source's own
+    unasked = net.predict(data).collect()  # the fit's or the source's transform is used
     for row, again, p in zip(found, unasked, here.predict(center), strict=True):
         np.testing.assert_allclose(getattr(row, "probability", row), p, rtol=1e-4)
         np.testing.assert_array_equal(*(getattr(one, "probability", one) for one in (row, again)))

@@ -1,4 +1,4 @@
-"""Records held out on Spark, and weights of their classes: the same of any kind of data."""
+"""Held-out records and class weights on Spark: RDDs and DataFrames behave alike."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""With one minibatch a round and plain SGD, averaging is training on the joint batch."""
+"""With one minibatch a round and plain SGD, averaging equals training on the joint batch."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -27,7 +27,7 @@ PARTITIONS = {
 
 
 def partitioned(sc, sizes, n=60):
-    """An RDD of pairs with partitions of these sizes."""
+    """Returns an RDD of pairs with partitions of these sizes."""
     records = list(zip(*data(n)))
     bounds = np.cumsum([0, *sizes])
     parts = [records[start:stop] for start, stop in pairwise(bounds)]
@@ -35,7 +35,7 @@ def partitioned(sc, sizes, n=60):
 
 
 def blocks_of(sc, conf, master, rdd):
-    """The blocks that a fit trains on, and the numbers of those of each round of an epoch."""
+    """Returns a fit's blocks, and a function from an epoch to the block numbers of its rounds."""
     workers, state = SparkWorkers(sc, master.workers), Network(conf).state
     size, options = master.records_per_block, with_seed(master, state)
     blocks = workers.load(SparkRecords(rdd), schema_of(conf), size, options)
@@ -46,7 +46,7 @@ def blocks_of(sc, conf, master, rdd):
 
 
 def joint(conf, contents, plan, epochs):
-    """Weights after plain steps of one process, each on all records of a round."""
+    """Returns the weights of one process that makes a plain step on all records of each round."""
     replica = Replica(conf)
     for epoch in range(epochs):
         for t, chosen in enumerate(plan(epoch)):

@@ -1,4 +1,4 @@
-"""Disks that get full under a fit: it goes on, or ends by name, and the session stays sound."""
+"""Disks that fill up during a fit: it continues or fails clearly; the session stays usable."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def test_a_full_disk_ends_a_fit_by_name_or_not_at_all(tmp_path):
     else:
         assert rounds["error"] == "WorkerError"
     many = found.pop("more records than room")
-    # Spark's own files may be the first that find no room, which it says by a lost task.
+    # Spark's own files may run out of space first, which shows as a lost task.
     says = {"DataError": "of records, got: No space left", "WorkerError": "No space left"}
     assert says[many["error"]] in many["text"]
     whole = {"epochs": 4, "restarts": 0}

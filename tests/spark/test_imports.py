@@ -1,4 +1,4 @@
-"""An executor imports what its tasks need, not what a driver or another task does."""
+"""An executor imports only what its tasks need, not what the driver or other tasks need."""
 
 import base64
 import json
@@ -41,7 +41,7 @@ CONF = NetworkConf(
 )
 SCHEMA = schema_of(CONF)
 SOURCE = Csv(path="data", features=["x"])
-# What travels to an executor: functions by their names, with their arguments.
+# Objects sent to executors: functions by name, with their arguments.
 TASKS = {
     "reading": (read_rows, store_batches, SCHEMA),
     "reading a DataFrame": (store_tables, SCHEMA),
@@ -97,7 +97,7 @@ OF_OTHER_NETWORKS = {
     "sparkdl.nn.zoo",
 }
 NEEDED = {"reading a source": ["asyncio", "fsspec", "sparkdl.data.readers.text_files"]}
-# It is a whole fit: what a driver does in other fits is done by the executor.
+# A trial is a whole fit: its executor also does what a driver does in other fits.
 NEEDED["a trial"] = ["asyncio", "fsspec", "sparkdl.data.readers.ndarray"]
 NEEDED["a trial"] += ["sparkdl.nn.layers.unsupervised"]
 CODE = """
@@ -116,7 +116,7 @@ for name, task in json.load(sys.stdin).items():
 
 @pytest.fixture(scope="module")
 def imported():
-    """{name of a task: what its process imports}; Spark forks these processes, too."""
+    """{name of a task: modules imported by its process}; processes are forked as Spark does it."""
     tasks = {n: base64.b64encode(cloudpickle.dumps(t)).decode() for n, t in TASKS.items()}
     program = [sys.executable, "-c", CODE]
     done = subprocess.run(program, input=json.dumps(tasks), stdout=PIPE, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Ctrl-C in a fit on Spark: what was trained is kept, no job is left, the next fit works."""
+"""Ctrl-C in a fit on Spark: trained weights are kept, no job remains, and the next fit works."""
 
 import os
 import signal
@@ -62,7 +62,7 @@ def test_ctrl_c_leaves_what_was_trained(sc, master, delay):
 
 
 def test_ctrl_c_ends_an_evaluation_as_it_does_a_fit(monkeypatch):
-    """Jupyter puts Python's own handler, which leaves jobs, in the place of pyspark's."""
+    """Jupyter replaces pyspark's handler by Python's own, which leaves jobs running."""
     handlers, net = [], NetworkInUse()
     net.sc, net.network, net.master = None, Network(CONF), ParameterAveraging()
     monkeypatch.setattr(net, "_evaluate", lambda *_: handlers.append(signal.getsignal(2)))
@@ -78,7 +78,7 @@ def test_ctrl_c_ends_an_evaluation_as_it_does_a_fit(monkeypatch):
 
 
 def test_a_call_of_the_jvm_comes_to_its_end(sc):
-    """pyspark's own handler would call the JVM in the middle of it."""
+    """pyspark's own handler would call the JVM in the middle of that call."""
     with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(sc):
         with interrupts.interruptible(sc):
             threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT]).start()
@@ -100,7 +100,7 @@ def test_a_job_within_another_leaves_that_one_its_tag(sc):
 
 
 def test_an_interrupt_that_was_raised_is_not_repeated(monkeypatch):
-    """The thread that cancels jobs may wait for the JVM until the handler is the user's again."""
+    """The thread that cancels jobs may still wait for the JVM when the old handler is restored."""
     asked, answered = threading.Event(), threading.Event()
 
     def cancel_slowly(sc, tag):
@@ -118,17 +118,17 @@ def test_an_interrupt_that_was_raised_is_not_repeated(monkeypatch):
     [insisting] = set(threading.enumerate()) - threads
     answered.set()
     insisting.join(20)
-    assert not insisting.is_alive()  # and here no second KeyboardInterrupt has come
+    assert not insisting.is_alive()  # without a second KeyboardInterrupt
 
 
 class Ended:
-    """An object that is interrupted as it ends."""
+    """Raises SIGINT in its finalizer."""
 
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
 
 
-ENDED = {  # makes an object that is interrupted as it ends
+ENDED = {  # makers of objects that raise SIGINT when finalized
     "__del__": Ended,
     "finalizer": lambda: finalize(one := type("One", (), {})(), signal.raise_signal, 2) and one,
 }
@@ -152,7 +152,7 @@ def test_an_interrupt_while_the_handler_is_given_back_is_raised_once(monkeypatch
 
 @pytest.mark.parametrize("moment", ["before it begins", "while it runs"])
 def test_a_ctrl_c_between_two_jobs_ends_the_next(moment, monkeypatch):
-    """It came during another call of the JVM, so it is raised in the job that follows."""
+    """It arrived during another JVM call, so the next job raises it."""
     for name in ("add_tag", "remove_tag"):
         monkeypatch.setattr(interrupts, name, lambda sc, tag: None)
     started = []
@@ -167,7 +167,7 @@ def test_a_ctrl_c_between_two_jobs_ends_the_next(moment, monkeypatch):
 
 
 def test_an_error_of_cleaning_up_does_not_hide_an_interrupt(monkeypatch):
-    """As in pyspark's `_load_from_socket`, which closes what it has not opened."""
+    """As in pyspark's `_load_from_socket`, whose cleanup uses a variable that was never set."""
     for name in ("add_tag", "remove_tag"):
         monkeypatch.setattr(interrupts, name, lambda sc, tag: None)
     with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(None):

@@ -1,4 +1,4 @@
-"""A driver that is killed leaves no process behind: its workers notice, and so does Spark."""
+"""A killed driver leaves no process behind: its workers and Spark's processes end too."""
 
 import os
 import shutil
@@ -28,4 +28,4 @@ def test_nothing_is_left_of_a_killed_driver(tmp_path):
             driver.kill()
     assert set(slow.processes()) <= {process.pid for process in below}
     assert until(lambda: all(map(gone, below)))
-    shutil.rmtree(work)  # which Spark's own end would have done
+    shutil.rmtree(work)  # Spark would have removed it at a normal exit

@@ -1,4 +1,4 @@
-"""An executor that is killed in the middle of a round costs time, and nothing else."""
+"""An executor killed in the middle of a round costs time and nothing else."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def fit(sc, transform):
 
 @pytest.mark.parametrize("number", [1, 4], ids=["blocks still with their makers", "blocks cached"])
 def test_the_weights_are_those_of_the_undisturbed_run(number, tmp_path, sc):
-    """It is killed in a minibatch of the round after `number`."""
+    """The executor dies in a minibatch of the round after `number` rounds."""
     paths = tmp_path / "calm", tmp_path / "disturbed"
     for path in paths:
         path.mkdir()
@@ -35,5 +35,5 @@ def test_the_weights_are_those_of_the_undisturbed_run(number, tmp_path, sc):
     assert until(lambda: gone(fault.victim))
     assert [epoch.examples for epoch in history.epochs] == [RECORDS] * EPOCHS
     assert {n for ids in trap.calls() for n in ids} == {n for ids in calm.calls() for n in ids}
-    assert len(trap.calls()) > len(calm.calls())  # the killed minibatch was computed again
+    assert len(trap.calls()) > len(calm.calls())  # the killed minibatch was repeated
     assert_equal(net.network.state, expected.network.state)

@@ -1,4 +1,4 @@
-"""A user without an entry among the system's users has a name and a folder for Spark."""
+"""A user without an entry in the user database gets a Spark user name and a package folder."""
 
 import os
 

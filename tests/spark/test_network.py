@@ -1,4 +1,4 @@
-"""A network on Spark: the device it is used on, and fits one after the other."""
+"""SparkNetwork: the device that it uses, consecutive fits, and refused options."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -62,7 +62,7 @@ def test_what_no_master_takes_no_use_takes(name, case, sc):
 
 
 def test_a_fit_after_one_that_ended_inside_an_epoch_trains_all_of_its_data(sc):
-    """And with evaluations after epochs there may be one before the first update."""
+    """With validate_first an evaluation also comes before the first update."""
     small = ParameterAveraging(workers=2, batch_size_per_worker=4, averaging_frequency=2)
     net = SparkNetwork(sc, plain(), small)
     history = net.fit(arrays(60), updates=5, validation=arrays(12), validate_first=True)
@@ -87,7 +87,7 @@ def test_a_budget_that_is_no_number_is_refused_before_any_job(sc, monkeypatch):
 
 
 class DataFrame:
-    """A DataFrame of Spark Connect, as far as its session is asked for."""
+    """A stub of a Spark Connect DataFrame with a session."""
 
     __module__, isStreaming = "pyspark.sql.connect.dataframe", False
 

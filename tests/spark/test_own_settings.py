@@ -1,4 +1,4 @@
-"""A setting that begins as ours and is none ends a fit before it begins."""
+"""An unknown spark.sparkdl.* setting stops a fit before it begins."""
 
 import re
 from pathlib import Path

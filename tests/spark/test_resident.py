@@ -1,4 +1,4 @@
-"""Masters whose workers stay, on Spark: weights are those of LocalWorkers, whoever is lost."""
+"""Masters with long-lived workers on Spark give the weights of LocalWorkers, whoever is lost."""
 
 import re
 import time
@@ -79,7 +79,7 @@ def test_listeners_steer_both_kinds_of_workers_alike(local, sc):
     assert_equal(network.state, expected.state)
 
 
-PROTECTED = "all-reduce", "servers, in step"  # frames with checksums change no bit
+PROTECTED = "all-reduce", "servers, in step"  # checksums on frames change no result
 
 
 @pytest.mark.parametrize("name", RESIDENT)
@@ -116,7 +116,7 @@ def kill_the_executor(process):
     executor_of(process).kill()
 
 
-# What Spark says of the worker or, should that come too late, what the others say.
+# Spark's message on the lost worker, or its peers' message if Spark's comes too late.
 LOSSES = {
     "its process killed": (
         psutil.Process.kill,
@@ -167,7 +167,7 @@ def test_the_page_of_three_workers_shows_the_kill_of_an_executor_at_its_second(t
     seen = open_page(tmp_path, page([Run.of("fit", history, network)]), RESTARTS)
     [[second, text]] = seen["restarts"]
     assert times[1] - times[0] <= second <= history.wall and text == str(restart)
-    assert (seen["lanes"], seen["errors"]) == (4, [])  # the driver's and three workers'
+    assert (seen["lanes"], seen["errors"]) == (4, [])  # the driver and three workers
 
 
 def test_a_loss_that_nobody_may_make_good_is_the_end(tmp_path, sc):
@@ -204,7 +204,7 @@ def test_a_fit_that_is_interrupted_leaves_nothing_running(tmp_path, sc):
 
 
 def at_rest(process):
-    """Whether a worker has ended, or Spark keeps it for other tasks and nobody talks to it."""
+    """Whether a worker has ended, or is idle in Spark's pool without connections."""
     with suppress(psutil.NoSuchProcess):
         return gone(process) or not process.net_connections("inet")
     return True
@@ -249,6 +249,6 @@ def test_workers_beyond_the_slots_give_the_bits_of_one_for_each(name, three, sc)
     master, expected = replace(MASTERS[name].master, workers=3), Network(rich())
     records = arrays(RECORDS, records_per_split=25)
     expected.fit(records, master=master, workers=three)
-    net = SparkNetwork(sc, rich(), master)  # tasks of 2 workers and 1
+    net = SparkNetwork(sc, rich(), master)  # one task has 2 workers, one has 1
     net.fit(records)
     assert_equal(net.network.state, expected.state)

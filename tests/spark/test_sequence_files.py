@@ -1,4 +1,4 @@
-"""SequenceFiles are the same to Hadoop and to us, and so are the keys of CaffeOnSpark."""
+"""Hadoop reads our SequenceFiles and we read Hadoop's, including the keys of CaffeOnSpark."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def hadoop_version(sc):
 
 
 def serialized(sc, java):
-    """What ObjectOutputStream makes of a Java object."""
+    """Returns the bytes that ObjectOutputStream writes for a Java object."""
     content = sc._jvm.java.io.ByteArrayOutputStream()
     sc._jvm.java.io.ObjectOutputStream(content).writeObject(java)
     return bytes(content.toByteArray())

@@ -1,4 +1,4 @@
-"""Sessions: options by master, quiet starts, what is left behind, and clear refusals."""
+"""Sessions: options per master, quiet starts, cleanup, and clear refusals."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from sparkdl.errors import DataError, WorkerError
 
 
 def python(code, **environment):
-    """What a new process prints after CODE, and its errors."""
+    """Runs CODE + code in a new process; returns its stdout and stderr."""
     environment = {**os.environ, **environment}
     done = subprocess.run(
         [sys.executable, "-c", CODE + code], capture_output=True, text=True, env=environment
@@ -82,7 +82,7 @@ def test_a_collector_of_the_installation_is_left_alone(start, tmp_path, monkeypa
 @pytest.mark.parametrize("master, submitted", [("yarn", False), ("yarn", True), ("local[2]", True)])
 def test_no_installation_is_asked_for_where_none_may_be(master, submitted, monkeypatch):
     def refuse():
-        raise SystemExit(-1)  # as pyspark's does in a container
+        raise SystemExit(-1)  # as pyspark's own function does in a container
 
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
     monkeypatch.setattr("sparkdl.spark.session._find_spark_home", refuse)

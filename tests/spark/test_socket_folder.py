@@ -1,4 +1,4 @@
-"""Sockets stand in a folder of one user, and go with the session, be it later."""
+"""Socket folders are private to one user and go with the session, or later if it was killed."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ input()
 
 @pytest.fixture(autouse=True)
 def base(monkeypatch, tmp_path_factory):
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # short, as the paths of sockets are
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # socket paths must be short
         monkeypatch.setattr(tempfile, "tempdir", folder)
         yield folder
 

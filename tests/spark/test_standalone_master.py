@@ -1,4 +1,4 @@
-"""Masters of a standalone Spark: one that listens is enough, none is an error that names all."""
+"""URLs of standalone Spark: one listening master is enough; otherwise the error names all."""
 
 import socket
 
@@ -10,7 +10,7 @@ from sparkdl.spark.standalone_master import check_standalone_master
 
 @pytest.fixture
 def places():
-    """A host and port where somebody listens, and one where nobody does."""
+    """Addresses of a port that listens and of one that does not."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         yield tuple(f"127.0.0.1:{one.getsockname()[1]}" for one in (server, free))

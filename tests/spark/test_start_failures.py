@@ -1,4 +1,4 @@
-"""The sentence on a Spark that did not start has the line of its output that says why."""
+"""The error for a Spark that did not start contains the output line with the cause."""
 
 import os
 import re

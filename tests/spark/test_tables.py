@@ -1,4 +1,4 @@
-"""Networks with tables of ids on Spark: each worker has them whole, or a part of their rows."""
+"""Networks with tables of ids on Spark: workers hold them whole or sharded by rows."""
 
 import numpy as np
 import psutil
@@ -14,8 +14,8 @@ from tests.support.waiting import gone, until
 FAR, COUNT, PARTITIONS, EPOCHS = 2**53 + 1, 90, 3, 3
 MASTER = {"batch_size_per_worker": 5, "updates_per_round": 3, "snapshot_every": 2, "prefetch": 0}
 FAST = {"batch_size_per_worker": 5, "updates_per_round": 9}
-CALLS = 6  # minibatches of a round of two workers
-RARE = {"min_updates": 2, "expire_after": 5}  # of words, which include rare ones
+CALLS = 6  # minibatches per round of two workers
+RARE = {"min_updates": 2, "expire_after": 5}  # options for words, some of which are rare
 
 
 def network():
@@ -123,7 +123,7 @@ def test_a_killed_owner_of_rows_costs_no_bits(loss, tmp_path, frame):
 
 
 def test_a_bag_alone_reads_its_column_under_names_of_records_too(frame):
-    """The record's ids and names of files are no columns, so columns may have these names."""
+    """Record ids and file names are not columns, so columns may be called "ids" and "file"."""
     bags = [EmbeddingBag(name="user", column="ids", dimension=2)]
     vertices = [Vertex(name="out", layer=Output(units=2), inputs="user")]
     conf = GraphConf(bags=bags, vertices=vertices, optimizer=AdaGrad(learning_rate=0.5), seed=3)

@@ -1,4 +1,4 @@
-"""A fit leaves nothing behind in the SparkContext, and its rounds leave nothing to later ones."""
+"""A fit leaves nothing behind in the SparkContext; its rounds leave nothing for later ones."""
 
 import base64
 import os
@@ -30,7 +30,7 @@ WAITS = "spark.locality.wait", "spark.locality.wait.process"
 
 
 class Watch(Listener):
-    """What there is after each round."""
+    """Records what exists after each round."""
 
     def __init__(self, sc):
         self.sc, self.seen = sc, []
@@ -48,7 +48,7 @@ def traces(sc):
 
 
 def files(sc):
-    """Temporary files of this context; a broadcast is one."""
+    """Returns the names of this context's temporary files, which include broadcasts."""
     return sorted(name for _, _, names in os.walk(sc._temp_dir) for name in names)
 
 
@@ -64,7 +64,7 @@ def test_a_fit_leaves_nothing_behind(sc):
     net.evaluate(arrays())
     sc.setJobDescription(None)
     assert len(watch.seen) == len(history.rounds) > 20
-    # The blocks, and the figures of what executors have stored; once it evaluates, of that, too.
+    # The blocks and the store's figures; after the first epoch, those of the validation store, too.
     counts = [2 + report.epoch for report in history.rounds]
     assert watch.seen == [before | {"cached": count} for count in counts]
     assert cached(sc) == 0
@@ -91,7 +91,7 @@ def test_a_fit_that_fails_leaves_nothing_behind(sc):
 
 
 class Finder(Listener):
-    """Looks for texts in all that processes of this Spark write or show, after each round."""
+    """After each round, searches everything that Spark's processes write or show for texts."""
 
     def __init__(self, spark, texts):
         self.spark, self.texts, self.found = spark, texts, set()
@@ -123,7 +123,7 @@ def shown_by(spark):
 def read(path):
     try:
         return path.read_bytes()
-    except OSError:  # it has ended, or is gone
+    except OSError:  # the process has ended, or the file is gone
         return b""
 
 
@@ -133,13 +133,13 @@ def test_the_secret_of_a_fit_is_in_no_file_log_or_command_line(spark, monkeypatc
     monkeypatch.setattr(JobTls, "new", lambda new=JobTls.new: keys.append(new()) or keys[-1])
     sc, master = spark.sparkContext, AllReduceSGD(workers=2, updates_per_round=2, tls=Tls())
     net = SparkNetwork(sc, rich(), master)
-    start = net.network.state.params.tobytes()  # travels beside it, so it shows that all is seen
+    start = net.network.state.params.tobytes()  # sent too: finding it proves the search works
 
     def texts():
         return [start, *(form for one in made + list(map(private, keys)) for form in forms(one))]
 
     finder = Finder(spark, texts)
-    waited_for = ReduceLROnPlateau("loss", patience=99)  # by workers, so that none ends meanwhile
+    waited_for = ReduceLROnPlateau("loss", patience=99)  # keeps workers alive
     with events_logged(sc, tmp_path) as events:
         net.fit(arrays(), epochs=2, listeners=[finder, waited_for])
     assert made and keys
@@ -150,21 +150,20 @@ def test_the_secret_of_a_fit_is_in_no_file_log_or_command_line(spark, monkeypatc
 
 
 def private(tls):
-    """The 32 bytes of a private key, as all of its forms have them in base64."""
+    """Returns the 32 bytes of a private key that every base64 encoding of it contains."""
     key = serialization.load_pem_private_key(tls.key, None)
     return key.private_numbers().private_value.to_bytes(32)
 
 
 def forms(secret):
-    """The secret as bytes, as hexadecimal digits, as Python writes it, and as it stands in base64
-    wherever it begins."""
+    """Returns the secret as bytes, hex digits, a Python literal, and base64 at any offset."""
     encoded = [base64.b64encode(b"x" * shift + secret)[4:-4] for shift in range(3)]
     return [secret, secret.hex().encode(), repr(secret)[2:-1].encode(), *encoded]
 
 
 @contextmanager
 def events_logged(sc, folder):
-    """The file of Spark's events in here, of which its pages and its history server are made."""
+    """Logs Spark's events, from which its UI and history server are made; yields the file."""
     conf = sc._jsc.sc().conf().clone()
     conf.set("spark.eventLog.compress", "false").set("spark.eventLog.rolling.enabled", "false")
     none, where = sc._jvm.scala.Option.empty(), sc._jvm.java.net.URI(folder.as_uri())

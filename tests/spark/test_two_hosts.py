@@ -1,4 +1,4 @@
-"""Every master trains where executors are on different hosts and a link is between them."""
+"""Every master trains across two hosts, and survives a link that is cut for a while."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ from tests.training.master_table import MASTERS
 REASON = why_not()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 CUT = "averaging by peers"
-SILENCE = 2.0  # seconds after which a worker behind a cut link is lost
+SILENCE = 2.0  # seconds without a word before a worker is lost
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def hosts():
 
 @pytest.fixture(scope="module")
 def driver(hosts, tmp_path_factory):
-    """A driver on one of two hosts with a cluster; once it has ended, nothing of it is left."""
+    """A driver on one of two hosts with a cluster; at the end no process of it remains."""
     with cluster(*hosts, tmp_path_factory.mktemp("cluster")) as made:
         master, config = made.options
         arguments = master, json.dumps(config)
@@ -41,7 +41,7 @@ def driver(hosts, tmp_path_factory):
 
 
 def left_behind(hosts):
-    """The commands that run on the hosts and are none of the cluster's own."""
+    """Returns the commands running on the hosts, except the cluster's own."""
     commands = [command for host in hosts for command in host.processes().values()]
     return [command for command in commands if "org.apache.spark.deploy." not in command]
 
@@ -54,7 +54,7 @@ def local():
 
 @pytest.fixture
 def same(local, tmp_path):
-    """A function that asserts that a driver's answer is what processes of one machine give."""
+    """Returns a check that a driver's answer equals that of processes on one machine."""
 
     def check(found, name):
         def fit(conf, data, **options):

@@ -1,4 +1,4 @@
-"""Promises of every TrainingMaster on every kind of workers. A new master is one more row."""
+"""SparkWorkers give the bits of LocalWorkers; how they take, share and leave slots."""
 
 from types import SimpleNamespace
 
@@ -48,7 +48,7 @@ def fit(master, conf, workers, data):
 
 @pytest.fixture(scope="module")
 def local():
-    """LocalWorkers by number; as many threads as Spark gives a task, for the same sums."""
+    """Returns LocalWorkers by number, with one thread as in Spark's tasks, for identical sums."""
     made = {}
 
     def of(size):
@@ -104,12 +104,12 @@ def test_tasks_have_as_many_workers_as_slots_are_too_few(count, slots, gpus, eac
     assert workers.workers_per_task(count) == each
     enough = -(-count // max(1, gpus))
     assert requested == [(enough, None)] and awaited == [(1, None, enough)]
-    assert workers.room() == count  # whoever is lost, as many go on
-    workers.workers_per_task(count)  # after a loss those go on who are left, and move later
+    assert workers.room() == count  # losses do not lower the number of workers
+    workers.workers_per_task(count)  # after a loss they use the remaining slots, and move later
     assert requested == [(enough, None)] * 2 and awaited[1:] == [(1, None, 1)]
 
 
-# Workers, slots at the launch, slots now, GPUs of a task; whether tasks would have fewer workers.
+# Workers, slots at the launch, slots now, GPUs of a task, whether spreading gives fewer per task.
 SLOTS = [
     (4, 1, 2, 0, True),
     (4, 2, 3, 0, False),
@@ -147,7 +147,7 @@ def test_a_question_that_spark_cannot_answer_ends_no_fit(monkeypatch):
 
 
 def launch(monkeypatch, count, slots, gpus, is_dynamic=False):
-    """Returns the SparkWorkers that have launched so many on a cluster, and the stage's options."""
+    """Launches `count` workers on a stub cluster; returns SparkWorkers and stage options."""
     stages = []
     monkeypatch.setattr(workers_module, "slots", lambda sc, *rest: slots)
     monkeypatch.setattr(workers_module, "gpus_of_a_task", lambda sc, resources: gpus)
@@ -162,7 +162,7 @@ def launch(monkeypatch, count, slots, gpus, is_dynamic=False):
     return workers, stages[0]
 
 
-# Slots now, of 2 that 2 workers have; busy executors that will go; those left before; the reason.
+# Slots now (2 at the launch), busy executors about to leave, those already left, expected reason.
 LEAVERS = {
     "nobody": (2, set(), set(), None),
     "one": (1, {"0"}, set(), "decommissioned: executor 0"),
@@ -186,7 +186,7 @@ def test_workers_leave_executors_that_will_go(now, leaving, left, reason, enable
 
 
 class CountedBlocks:
-    """Blocks that count how often their records are to be read again."""
+    """Counts how often its records are to be read again."""
 
     launches = readings = 0
 
@@ -194,7 +194,7 @@ class CountedBlocks:
         self.readings += 1
 
 
-# Executors, and those that will go, at two launches; why the second; launches counted; readings.
+# Executors and leaving ones, at two launches; reason of the second; launches counted; readings.
 MOVES = {
     "more slots": ("01", "", "012", "", MORE_SLOTS, 1, 0),
     "more slots, a holder gone": ("01", "", "12", "", MORE_SLOTS, 2, 0),
@@ -224,7 +224,7 @@ def test_records_are_read_again_where_their_holders_go(
     assert (blocks.launches, blocks.readings) == (count, readings)
 
 
-# Workers, slots, GPUs of a task; slots that Spark is asked for beside those that there are.
+# Workers, slots, GPUs of a task, slots requested from Spark beyond those.
 WISHES = [(4, 4, 0, 0), (4, 2, 0, 2), (5, 3, 0, 2), (8, 2, 2, 2), (8, 4, 2, 0)]
 
 

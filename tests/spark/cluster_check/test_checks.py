@@ -1,4 +1,4 @@
-"""Each check finds its problem, says the cure, and finds nothing on a sound cluster."""
+"""Each check finds its problem, names the cure, and reports nothing on a sound cluster."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def packages(**others):
     return {"packages": SOUND["packages"] | others}
 
 
-ROWS = [  # check, what an executor has, part of the sentence
+ROWS = [  # check, what the executor reports, part of the message
     ("check_pythons", {"python": "3.9.2"}, "executor 1 has Python 3.9.2, the driver 3.11.7; let"),
     ("check_packages", packages(sparkdl=None), "sparkdl is missing on executor 1"),
     ("check_packages", packages(numpy=None), "numpy is missing on executor 1"),

@@ -1,4 +1,4 @@
-"""The doctor asks real executors, also some that lack sparkdl."""
+"""The doctor run against real executors, including some that lack sparkdl."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""A process that is a client of Spark Connect; this one has a SparkContext, so it cannot be."""
+"""A Spark Connect client in a process of its own, because this one already has a SparkContext."""
 
 import multiprocessing
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def client(url):
-    """Gives a function: it runs another one there, with a session and the rest of the arguments."""
+    """Yields `call(function, *arguments)`, which runs a function in the client."""
     ours, theirs = multiprocessing.get_context("spawn").Pipe()
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(url, theirs))
     process.start()

@@ -1,4 +1,4 @@
-"""A server of Spark Connect in the JVM that the tests have, and a client of it."""
+"""A Spark Connect server in the JVM of the tests, and a client of it."""
 
 import socket
 from pathlib import Path
@@ -14,7 +14,7 @@ SERVICE = "org.apache.spark.sql.connect.service.SparkConnectService"
 
 @pytest.fixture(scope="session")
 def connect(spark):
-    """Runs functions in a client: `connect(function, *arguments)`."""
+    """`connect(function, *arguments)` runs a function in a client."""
     if not list(Path(_find_spark_home(), "jars").glob("spark-connect_*.jar")):
         pytest.skip("pip's pyspark has no server of Spark Connect before version 4")
     context = spark.sparkContext

@@ -1,4 +1,4 @@
-"""What tests do with a session, whether it is of Spark Connect or not."""
+"""Functions that tests run with a session, classic or Spark Connect."""
 
 import logging
 import os
@@ -40,7 +40,7 @@ def bits(network):
 
 
 def classify(spark, path):
-    """The weights, figures and predictions of a classifier that uses most Params."""
+    """Returns the weights, metrics and predictions of a classifier that uses most Params."""
     options = {"weightCol": "w", "validationIndicatorCol": "apart", "classWeights": [1, 2, 1.0]}
     options |= {"preprocessing": Scale(factor=2.0), "seed": 7, "patience": 2}
     data = rows(spark, path)
@@ -69,7 +69,7 @@ def cross_validate(spark, path):
 
 
 def train(spark, path, master, **options):
-    """Weights and losses of a SparkNetwork."""
+    """Returns the weights and losses of a SparkNetwork."""
     net = SparkNetwork(spark, classes_conf(), master)
     history = net.fit(rows(spark, path), 2, **options)
     return bits(net.network), [one.loss for one in history.rounds]
@@ -86,7 +86,7 @@ def scatter(spark, path):
 
 
 def resume(spark, path):
-    """Weights of a fit of 3 epochs that was out of time after the first round, and went on."""
+    """Returns the weights of a 3-epoch fit that ran out of time after one round and resumed."""
     net = SparkNetwork(spark, classes_conf(), PEERS)
     history = net.fit(rows(spark, path), 3, listeners=[TerminateOnTime(1e-9)])
     net.fit(rows(spark, path), resume=True)
@@ -94,7 +94,7 @@ def resume(spark, path):
 
 
 def resume_from_a_checkpoint(spark, path, folder):
-    """Weights of a fit of 3 epochs, of which another network does the last from a checkpoint."""
+    """Returns the weights after 3 epochs, the last by another network resumed from a checkpoint."""
     first = SparkNetwork(spark, classes_conf(), PEERS)
     first.fit(rows(spark, path), 2, checkpoints=Checkpoints(path=folder, keep=1))
     second = SparkNetwork(spark, classes_conf(), PEERS)
@@ -103,7 +103,7 @@ def resume_from_a_checkpoint(spark, path, folder):
 
 
 def resume_in_vain(spark, path, folder):
-    """What fits that fail as they go on from a checkpoint leave, and a loss without bounds."""
+    """Returns the state after resumed fits that fail, and after one that diverges."""
     data = rows(spark, path)
     growing = replace(values_conf(), optimizer=Sgd(learning_rate=1e3))
     for name, conf, updates in ("small", classes_conf(), None), ("growing", growing, 2):
@@ -122,7 +122,7 @@ def resume_in_vain(spark, path, folder):
 
 
 def left_by(spark, conf, master, data, checkpoint, **options):
-    """Returns the error, whether the weights are those from before, and what else there is."""
+    """Returns the error, whether the weights are unchanged, the weights, and two flags."""
     net = SparkNetwork(spark, conf, master)
     before = bits(net.network)
     try:
@@ -134,12 +134,12 @@ def left_by(spark, conf, master, data, checkpoint, **options):
 
 
 def cores(spark, path):
-    """Returns what a server says of how it divides ranges, and the cores that are known by it."""
+    """Returns the server's settings for splitting ranges, and the cores inferred from them."""
     return [spark.conf.get(name, None) for name in DIVIDING], local_cores(spark, "*")
 
 
 def interrupt(spark, path, folder):
-    """Weights of a fit that a Ctrl-C interrupts in its second epoch, and that goes on."""
+    """Returns the weights of a fit that Ctrl-C interrupts in its second epoch and that resumes."""
     net, data = SparkNetwork(spark, classes_conf(), PEERS), rows(spark, path)
     waiting = Thread(target=interrupt_after_a_checkpoint, args=(folder,))
     waiting.start()
@@ -164,7 +164,7 @@ def pause(batch):
 
 
 def lose_an_executor(spark, path, folder):
-    """Warnings and weights of a fit whose first minibatch ends the executor that computes it."""
+    """Returns the warnings and weights of a fit whose first minibatch kills its executor."""
     net, noted = SparkNetwork(spark, classes_conf(), PEERS), Noted()
     logging.getLogger("sparkdl").addHandler(noted)
     try:
@@ -175,7 +175,7 @@ def lose_an_executor(spark, path, folder):
 
 
 class Noted(logging.Handler):
-    """What is logged as a warning, or as worse."""
+    """Collects log messages of level WARNING and above."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -187,7 +187,7 @@ class Noted(logging.Handler):
 
 @dataclass(frozen=True)
 class Deadly:
-    """A transform that kills its executor, the first time that any process calls it."""
+    """A transform that kills its executor the first time any process calls it."""
 
     folder: str
 
@@ -201,7 +201,7 @@ class Deadly:
 
 @dataclass(frozen=True)
 class Gone:
-    """A transform that has its worker say, the first time, that it has lost another."""
+    """A transform that reports the loss of another worker the first time it is called."""
 
     folder: str
 
@@ -213,7 +213,7 @@ class Gone:
 
 
 def lose_a_worker(spark, path, folder):
-    """What restarts there may be, as the History has it, and weights of a fit that began anew."""
+    """Returns the max_restarts in the History, and the weights, of a fit that restarted."""
     net = SparkNetwork(spark, classes_conf(), replace(PEERS, max_restarts=1))
     history = net.fit(rows(spark, path), 3, transform=Gone(folder))
     return history.master["max_restarts"], bits(net.network)
@@ -221,9 +221,9 @@ def lose_a_worker(spark, path, folder):
 
 @dataclass(frozen=True)
 class GoneLater(Gone):
-    """The same in the second epoch, once there is a checkpoint of the first."""
+    """The same in the second epoch, once a checkpoint of the first exists."""
 
-    calls = []  # of this process, which computes 6 minibatches of the first epoch at most
+    calls = []  # of this process, which computes at most 6 minibatches of the first epoch
 
     def __call__(self, batch):
         self.calls.append(None)
@@ -234,7 +234,7 @@ class GoneLater(Gone):
 
 
 def lose_a_worker_after_a_checkpoint(spark, path, folder):
-    """The first epoch that is in the History of a fit which lost a worker, and its weights."""
+    """Returns the first epoch in the History of a fit that lost a worker, and the weights."""
     net = SparkNetwork(spark, classes_conf(), replace(PEERS, max_restarts=1))
     kept = Checkpoints(path=f"{folder}/kept")
     history = net.fit(rows(spark, path), 3, transform=GoneLater(folder), checkpoints=kept)
@@ -242,7 +242,7 @@ def lose_a_worker_after_a_checkpoint(spark, path, folder):
 
 
 def lose_for_good(spark, path, folder):
-    """The error of a fit of which no worker may be lost."""
+    """Returns the error of a fit that loses a worker but may not restart."""
     net = SparkNetwork(spark, classes_conf(), replace(PEERS, max_restarts=0))
     try:
         net.fit(rows(spark, path), 3, transform=Gone(folder))
@@ -251,7 +251,7 @@ def lose_for_good(spark, path, folder):
 
 
 class Impatient(Exception):
-    """An error that a user has made."""
+    """A user-defined error."""
 
     def __init__(self, epoch, what):
         super().__init__(f"{what} after epoch {epoch}")
@@ -269,7 +269,7 @@ class Strict(EarlyStopping):
 
 
 def fail_in_a_listener(spark, path):
-    """The error of a user's listener, as the fit raises it, and what it leaves."""
+    """Returns the error of a user's listener as the fit raises it, and the state that it leaves."""
     net = SparkNetwork(spark, classes_conf(), PEERS)
     try:
         net.fit(rows(spark, path), 3, listeners=[Strict()])
@@ -299,7 +299,7 @@ def column(spark, path):
 
 
 def refuse(spark, path, what):
-    """Asks for what cannot work."""
+    """Requests something that is unsupported or invalid."""
     net, data = SparkNetwork(spark, classes_conf(), PEERS), rows(spark, path)
     x, y = np.zeros((4, 4), np.float32), np.zeros(4)
     if what == "driver":
@@ -339,7 +339,7 @@ def refuse(spark, path, what):
 
 
 def fail(spark, path, what):
-    """Gives a fit what it fails of."""
+    """Runs a fit that fails for the given reason."""
     data = rows(spark, path)
     if what == "schema":
         SparkNetwork(spark, classes_conf(), PEERS).fit(data, features="two")
@@ -362,7 +362,7 @@ def broken(batch):
 
 
 def log_to_mlflow(spark, path, folder):
-    """The losses of a fit by update, and those that MLflow's own client finds."""
+    """Returns the losses of a fit by update, and those that MLflow's own client reads."""
     os.environ |= QUIET
     import mlflow
 

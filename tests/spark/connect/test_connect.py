@@ -1,4 +1,4 @@
-"""Networks over Spark Connect: the same as without it, or an error that names what cannot work."""
+"""Networks over Spark Connect: the same results as without it, or a clear refusal."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tests.support.waiting import until
 
 @pytest.fixture(scope="module")
 def whole(spark, path):
-    """The weights of a classic fit of three epochs, which nothing ends early."""
+    """The weights of a classic fit of three epochs that runs undisturbed."""
     return steps.whole(spark, path)
 
 

@@ -1,4 +1,4 @@
-"""Keys by which Spark gives each task of a fit over Connect its own rows."""
+"""Keys that make Spark give each task of a fit over Connect its own rows."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Errors of a fit's driver arrive as they were, of any class that the client knows."""
+"""Errors of a fit's driver reach the client unchanged, for any class that the client knows."""
 
 import json
 
@@ -9,7 +9,7 @@ from sparkdl.spark.connect.driver_error import driver_error_from_json, driver_er
 
 
 class Impatient(RuntimeError):
-    """An error whose constructor takes what it does not give to its base."""
+    """An error whose constructor takes more arguments than it passes to its base."""
 
     def __init__(self, what, epoch):
         super().__init__(f"{what} in epoch {epoch}")
@@ -17,7 +17,7 @@ class Impatient(RuntimeError):
 
 
 class Spoken(LookupError):
-    """An error with a text of its own."""
+    """An error that defines __str__."""
 
     def __init__(self, word):
         self.word = word
@@ -27,11 +27,11 @@ class Spoken(LookupError):
 
 
 class Fussy(ConfigError):
-    """An error below one of ours."""
+    """A subclass of one of our errors."""
 
 
 class Mute(Exception):
-    """An error whose text is made of what does not travel."""
+    """An error whose text depends on attributes that are not sent."""
 
     def __init__(self, parts):
         super().__init__()
@@ -42,7 +42,7 @@ class Mute(Exception):
 
 
 def local(base):
-    """An error of a class that no name leads to."""
+    """Returns an error of a local class, which cannot be imported by name."""
 
     class Local(base):
         pass

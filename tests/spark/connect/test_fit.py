@@ -1,4 +1,4 @@
-"""A fit over Spark Connect counts the workers that were lost; a server is not needed."""
+"""Restarts of a fit over Spark Connect after lost workers; no server is needed."""
 
 from threading import Lock
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ LOSS = f"{STAGE}{LOST}"
 
 
 def noted(error):
-    """Spark's text of a task of the stage that has raised an error."""
+    """Returns Spark's message for a stage in which a task raised `error`."""
     with pytest.raises(type(error)) as caught, note_errors():
         raise error
     return f"{STAGE}Traceback\n{caught.value}\n{caught.value.__notes__[-1]}\n"
@@ -31,7 +31,7 @@ GONE = noted(WorkerError("worker 0 is gone"))
 
 
 class Dealt:
-    """A DataFrame of dealt records, of which each stage comes to the next end: a text, or well."""
+    """A DataFrame of dealt records whose stages fail with the given texts in turn, then succeed."""
 
     def __init__(self, *texts):
         self.texts, self.restarts = list(texts), []
@@ -107,11 +107,11 @@ def test_the_master_keeps_what_it_was_given():
 
 
 class Begun(Exception):
-    """A fit went on beyond what is checked of its client alone."""
+    """Marks that a fit got past the checks of its client."""
 
 
 def test_data_to_validate_on_need_not_travel(monkeypatch):
-    """pyspark's DataFrames hold a lock of their client, before they could be pickled in 4.0."""
+    """DataFrames hold a lock of their client before pyspark 4.0 made them picklable."""
 
     def begin(*values):
         raise Begun

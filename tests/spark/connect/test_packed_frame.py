@@ -1,4 +1,4 @@
-"""Records that are packed for a fit over Spark Connect; a classic session packs them as well."""
+"""Records packed for a fit over Spark Connect; a classic session packs them in the same way."""
 
 import pytest
 

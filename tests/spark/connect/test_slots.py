@@ -1,4 +1,4 @@
-"""Slots of a cluster behind Spark Connect, by its settings alone."""
+"""Slots of a cluster behind Spark Connect, derived from its settings alone."""
 
 from types import SimpleNamespace
 
@@ -9,7 +9,7 @@ from sparkdl.spark.connect.slots import DIVIDING, known_slots, workers_of
 
 DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
 STANDALONE = {"spark.master": "spark://a:7077", "spark.executor.cores": "2"} | {
-    "spark.executor.instances": "9"  # of no effect there
+    "spark.executor.instances": "9"  # has no effect there
 }
 SETTINGS = [
     ({"spark.master": "local[3]"}, 3),
@@ -26,7 +26,7 @@ SETTINGS = [
 
 
 def session(settings, parts=2):
-    """A session of a server that divides a range into so many parts."""
+    """A session whose server splits a range into this many parts."""
     frame = SimpleNamespace(distinct=lambda: SimpleNamespace(count=lambda: parts))
     ranges = SimpleNamespace(selectExpr=lambda column: frame)
     return SimpleNamespace(conf=settings, range=lambda end: ranges)

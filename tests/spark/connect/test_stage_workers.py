@@ -1,4 +1,4 @@
-"""Tasks of a stage that tell each other a word: all of them, or an error within a limit."""
+"""Tasks of a stage exchange a message: all of them get it, or an error comes in time."""
 
 import time
 from types import SimpleNamespace

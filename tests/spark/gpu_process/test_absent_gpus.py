@@ -1,4 +1,4 @@
-"""Training, and use, on executors that have no GPU, where one was asked for."""
+"""Training and inference on executors without a GPU although one was requested."""
 
 from importlib.util import find_spec
 

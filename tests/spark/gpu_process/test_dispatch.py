@@ -28,7 +28,7 @@ HOST = OnHost()
 
 
 class Context:
-    """A TaskContext's double."""
+    """A double of TaskContext."""
 
     def __init__(self, addresses=(), partition=0):
         self.addresses, self.partition = addresses, partition
@@ -41,7 +41,7 @@ class Context:
 
 
 class BarrierContext(Context):
-    """Of a task that runs with others, on these hosts."""
+    """A double of BarrierTaskContext for a stage on these hosts."""
 
     def __init__(self, hosts, partition):
         super().__init__((), partition)
@@ -53,7 +53,7 @@ class BarrierContext(Context):
 
 @pytest.fixture(autouse=True)
 def context(monkeypatch):
-    """A function that makes this process a task's, on a host that may have a GPU."""
+    """Returns a function that makes this process a task, on a host that may have a GPU."""
 
     def of(found):
         monkeypatch.setattr(TaskContext, "get", staticmethod(lambda: found))
@@ -83,7 +83,7 @@ def test_another_process_gives_what_this_one_would():
     assert [result for _, result in there] == [result for _, result in here]
     processes = {pid for pid, _ in here}, {pid for pid, _ in there}
     assert processes[0] == {os.getpid()} and len(processes[1]) == 1 != processes[0] & processes[1]
-    assert {pid for pid, _ in on_gpu(compute, "d")} == processes[1]  # it was kept
+    assert {pid for pid, _ in on_gpu(compute, "d")} == processes[1]  # the process was kept
 
 
 def test_two_at_once_are_two_processes():
@@ -117,7 +117,7 @@ def test_an_error_of_ours_comes_back_as_it_is_and_others_with_their_traceback(ki
 def test_a_process_that_dies_is_named_with_its_exit_code():
     with pytest.raises(WorkerError, match=r"process \d+ on .*, the host \(GPU-0\): ended .* -9"):
         on_gpu(partial(elsewhere.die, HOST), [1])
-    assert on_gpu(partial(elsewhere.doubled, HOST))  # the next task has another one
+    assert on_gpu(partial(elsewhere.doubled, HOST))  # the next task gets a new process
 
 
 def test_a_process_that_hangs_is_named_and_ended(monkeypatch):
@@ -142,7 +142,7 @@ def test_a_worker_of_several_knows_its_place_and_leaves_nothing():
 
 def test_without_a_gpu_it_is_an_error_that_says_why(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    module.end_idle()  # which have the double
+    module.end_idle()  # idle processes, which have the double
     with pytest.raises(UnsupportedError, match=r"CuPy: pip install 'sparkdl-hadoop\[gpu\]'|no GPU"):
         on_gpu(elsewhere.place)
 

@@ -1,4 +1,4 @@
-"""A process that cannot be killed, as one that hangs in the driver of its GPU."""
+"""A process that cannot be killed, such as one stuck in the GPU driver."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""A task that owns several GPUs has a worker on each; the device is the host's double."""
+"""A task that owns several GPUs runs one worker on each; the device is the host's double."""
 
 import multiprocessing
 from functools import partial
@@ -41,14 +41,14 @@ def context(monkeypatch):
 
 
 def on_two(compute):
-    """Five blocks for two workers, with what they write down."""
+    """Runs `compute` on five blocks in two workers."""
     if not available():
         pytest.skip("no g++ to run the kernels of cuda on the host")
     items = iter([(number, f"block {number}") for number in range(5)])
     try:
         team = Team.of([[0, 3], [1, 2, 4]], 2)
         run_workers("cuda", compute, items, team.workers(0), team)
-    finally:  # who is told of the end first, a thread or this one, is open
+    finally:  # either a thread or this one may learn of the end first
         until(lambda: not multiprocessing.active_children())
 
 

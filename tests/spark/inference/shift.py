@@ -1,4 +1,4 @@
-"""A model for tests, apart: each process of a task that is given it imports this file."""
+"""A model in a module of its own, which each process that gets the model imports."""
 
 import numpy as np
 

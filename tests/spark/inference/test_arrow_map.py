@@ -1,4 +1,4 @@
-"""mapInArrow of columns whose names Spark does not find."""
+"""mapInArrow over columns that Spark cannot resolve by name."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""predict_column on Spark, against the models asked directly."""
+"""predict_column on Spark gives the outputs of the models themselves."""
 
 import os
 from functools import partial
@@ -136,7 +136,7 @@ def test_wrong_options_are_refused_before_a_job(options, error, says, spark):
 
 
 def test_an_unchanged_model_is_sent_once(frame, sc):
-    """A stream would fill the driver's disk, as what is computed on demand is never done."""
+    """Otherwise a stream would fill the driver's disk, because lazy results are never released."""
     network, before, new = Network(plain()), set(os.listdir(sc._temp_dir)), []
     for change in (False, False, False, True, False):
         network.state.params[:2] += change
@@ -157,7 +157,7 @@ def test_a_stream_gets_its_columns(spark, uneven, tmp_path):
 
 
 class ConnectFrame:
-    """A DataFrame of Spark Connect, as far as it is told from others."""
+    """A stub that is recognized as a DataFrame of Spark Connect."""
 
     __module__ = "pyspark.sql.connect.dataframe"
 

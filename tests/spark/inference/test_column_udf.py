@@ -1,4 +1,4 @@
-"""Networks as UDFs: what they refuse and in which words, by Arrow and by pandas."""
+"""Networks as UDFs, through Arrow and pandas: refused rows and their messages."""
 
 from types import SimpleNamespace
 
@@ -52,12 +52,12 @@ def pairs_model():
 
 @pytest.fixture(params=PATHS, ids=lambda arrow: "arrow" if arrow else "pandas")
 def path(request, monkeypatch):
-    """Has UDFs read columns of Arrow, or of pandas."""
+    """Makes UDFs read their columns through Arrow or through pandas."""
     monkeypatch.setattr(column_udf, "HAS_ARROW_UDFS", request.param)
 
 
 def told(frame):
-    """What the error of a job says from the number of the record on."""
+    """Returns the error message of the job from the record number on."""
     with pytest.raises(PythonException) as caught:
         frame.collect()
     text = str(caught.value)

@@ -1,4 +1,4 @@
-"""Evaluations: as one process finds them, whatever Spark hands the records over as."""
+"""Evaluations on Spark equal those of one process, for RDDs and DataFrames."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def net(sc):
 
 
 def pairs_of(sc, labels=None):
-    """(RDD of pairs in uneven partitions, one of them empty; features; labels)"""
+    """Returns (RDD of pairs in uneven partitions, one of them empty; features; labels)."""
     x, y = data(sum(PARTS))
     y = y if labels is None else labels
     bounds = np.cumsum([0, *PARTS])
@@ -33,7 +33,7 @@ def frame_of(spark, rdd):
 
 
 def test_a_dataframe_is_evaluated_where_it_is_read(net, spark, sc, monkeypatch):
-    """Its records become no RDD of Batches, which Spark would copy from Python to Python."""
+    """Its records become no RDD of Batches, which Spark would copy between Python processes."""
     rdd, x, y = pairs_of(sc)
     wanted, of_rdd = net.network.evaluate((x, y)), net.evaluate(rdd)
 

@@ -1,4 +1,4 @@
-"""Networks as functions of arrays: what predict_batch_udf and users give them."""
+"""Networks as functions of arrays, for predict_batch_udf and for users."""
 
 import numpy as np
 import pytest

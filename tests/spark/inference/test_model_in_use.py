@@ -1,4 +1,4 @@
-"""Models of equal confs in one process: each predicts with its own weights, whoever came last."""
+"""Models with equal confs in one process predict with their own weights, in any order."""
 
 from dataclasses import replace
 from functools import partial
@@ -33,7 +33,7 @@ OUTPUT = CONF.output.name
 ON = ("cpu", "reference")
 X = np.random.default_rng(3).normal(size=(6, 2)).astype(np.float32)
 STATE = Network(CONF).state.without_slots()
-FACTORS = (1, -3, 5)  # of the first weights
+FACTORS = (1, -3, 5)  # of the params
 SHARED = [LocalValue((CONF, replace(STATE, params=STATE.params * f), *ON)) for f in FACTORS]
 
 
@@ -75,7 +75,7 @@ def columns(number, batches):
 @pytest.mark.parametrize("way", [predict, features, columns])
 @pytest.mark.parametrize("numbers", [(0, 1), (1, 0), (0, 1, 2), (2, 0, 1, 0)])
 def test_one_predicts_from_what_another_predicts(way, numbers):
-    """Record by record, as the RDDs of one stage do."""
+    """Records pass one by one, as in chained RDDs of one stage."""
     rows, x = iter(X), X
     for number in numbers:
         rows, x = way(number, (batch_of([row]) for row in rows)), expected(number, x)
@@ -91,7 +91,7 @@ def test_an_evaluation_of_what_another_predicts():
 
 
 def test_functions_that_spark_keeps():
-    """It makes each once, and calls them in any order; those who train use the replica, too."""
+    """Spark makes each function once and calls them in any order; training uses the replica too."""
     make = partial(batch_function, schema=schema_of(CONF, labels=False), transform=None)
     functions = [make(shared, layer=OUTPUT)() for shared in SHARED]
     for number in (0, 1, 2, 0, 2, 1, 1, 0):
@@ -101,7 +101,7 @@ def test_functions_that_spark_keeps():
         trained.load(STATE.params * 7, STATE.buffers, STATE.slots)
         for number in range(3):
             assert_is(number, functions[number](X))
-        new = make(SHARED[1], layer=OUTPUT)()  # a teacher in a transform, say
+        new = make(SHARED[1], layer=OUTPUT)()  # such as a teacher in a transform
         assert_is(1, new(X))
         np.testing.assert_array_equal(trained.params, STATE.params * 7)
     for number in range(3):
@@ -127,7 +127,7 @@ def test_models_that_come_one_after_the_other_have_one_replica():
 
 
 def test_its_weights_may_be_carried_into_another_network():
-    """As test nets of Caffe have them, whatever the replica computes meanwhile."""
+    """As test nets of Caffe do, even after the replica has computed for another model."""
     first, second = (ModelInUse(*SHARED[i].value) for i in (0, 1))
     second.forward(X)
     carried = carry_weights(CONF, first, CONF, first_state(CONF))

@@ -1,4 +1,4 @@
-"""A partition with the outputs of a predictor: sizes of pieces, what is kept, what is checked."""
+"""Outputs of a predictor for a partition: chunk sizes, kept columns, and checks."""
 
 import re
 
@@ -33,7 +33,7 @@ class Mean(Predictor):
 
 
 class Other(Mean):
-    """Declares one output and gives what another function does."""
+    """Declares one output and returns what `function` gives."""
 
     def __init__(self, spec, function):
         self.outputs, self.function = {"y": spec}, function
@@ -88,7 +88,7 @@ def test_what_is_written_comes_in_large_batches(monkeypatch):
 def test_a_process_keeps_the_last_models():
     for key in ["a", "b", "a", "c", "a", "b"]:
         loaded_model(key, Mean(), ["y"])
-    assert SEEN == ["load"] * 4  # a, b, c, and b again
+    assert SEEN == ["load"] * 4  # a, b, c, and b once more
 
 
 def test_two_models_side_by_side_keep_their_numbers():
@@ -142,7 +142,7 @@ def test_outputs_may_have_other_types_that_the_declared_one_holds(case):
 
 
 def test_outputs_that_were_not_asked_for_are_left_out():
-    """Also where each row is computed alone."""
+    """Also when each row is computed alone."""
 
     def run(x):
         if len(x) > 1:

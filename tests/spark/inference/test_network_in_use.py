@@ -13,7 +13,7 @@ CONF = NetworkConf(input_shape=(3,), layers=[Dense(units=2), BatchNorm(), Output
 
 
 class Shared:
-    """A SharedValue that has been sent as its numbers were then."""
+    """A stub of SharedValue that copies the vectors when it is made."""
 
     def __init__(self, sc, value):
         _, state, _, _ = value

@@ -1,4 +1,4 @@
-"""Arrays of outputs as the columns that pyspark.ml names."""
+"""Output arrays as the columns that pyspark.ml defines."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_a_yes_or_no_has_two_classes():
 
 
 def test_the_second_score_of_two_classes_ranks_as_its_probability_does():
-    """BinaryClassificationEvaluator and OneVsRest of pyspark.ml look at it alone."""
+    """BinaryClassificationEvaluator and OneVsRest of pyspark.ml use that score alone."""
     rng = np.random.default_rng(3)
     z = 5 * rng.normal(size=(200, 2)).astype(np.float32)
     raw = arrays(CLASSES, {"out": softmax(z, axis=1), "out/z": z}, "", "p", "raw")["raw"]

@@ -1,4 +1,4 @@
-"""predict and features: lazy, a partition at a time, with the columns that were there."""
+"""predict and features are lazy, work partition by partition, and keep the existing columns."""
 
 import datetime
 import decimal
@@ -29,7 +29,7 @@ def net(sc):
 
 
 def parts_of(sc, wrap=tuple):
-    """An RDD of pairs in partitions of 4, 0, 7 and 1 records, and their features."""
+    """Returns an RDD of pairs in partitions of 4, 0, 7 and 1 records, and the features."""
     x, y = data(sum(PARTS))
     bounds = np.cumsum([0, *PARTS])
     pairs = [wrap(pair) for pair in zip(x.tolist(), y.tolist())]
@@ -38,7 +38,7 @@ def parts_of(sc, wrap=tuple):
 
 
 def counted(rdd):
-    """The RDD, and an accumulator of the records that were read of it."""
+    """Returns the RDD, and an accumulator that counts the records read from it."""
     seen = rdd.context.accumulator(0)
 
     def look(record):
@@ -240,7 +240,7 @@ WRONG_ROWS = {
 
 @pytest.mark.parametrize("case", WRONG_ROWS)
 def test_the_last_line_says_which_row_has_another_width(case, net, spark, sc):
-    """The error of a lazy result is PySpark's own, which has the traceback first."""
+    """A lazy result raises PySpark's own error, which starts with the traceback."""
     place, said = WRONG_ROWS[case]
     rows = data(7)[0].tolist()
     rows[place].pop()
@@ -248,7 +248,7 @@ def test_the_last_line_says_which_row_has_another_width(case, net, spark, sc):
     lazy = net.predict(sc.parallelize(rows, 1) if case == "RDD" else frame, features="x")
     with pytest.raises((PythonException, Py4JJavaError)) as caught:
         lazy.collect()
-    text = str(caught.value).partition("\n\n")[0]  # of the JVM's own lines, where they follow
+    text = str(caught.value).partition("\n\n")[0]  # without the JVM's own lines, if any follow
     assert text.splitlines()[-1] == f"sparkdl.errors.DataError: partition 0, {said}"
     assert "table_batch" not in text, "nor is its traceback longer than it must be"
 
@@ -261,7 +261,7 @@ def test_an_unknown_layer_is_refused_at_once(layers, net, sc):
 
 
 def test_wide_outputs_are_of_a_few_rows_at_a_time(monkeypatch):
-    """Each is beside what is kept of its own row."""
+    """Each output stays beside the kept columns of its row."""
     task = SimpleNamespace(partitionId=lambda: 0)
     monkeypatch.setattr(predictions, "TaskContext", SimpleNamespace(get=lambda: task))
     x, sizes = data(20)[0], []

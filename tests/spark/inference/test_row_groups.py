@@ -1,4 +1,4 @@
-"""Rows as arrays: one group where all are alike, groups by shape and errors by row where not."""
+"""Rows as arrays: one group if all shapes agree, else groups by shape and errors by row."""
 
 import math
 from decimal import Decimal
@@ -106,7 +106,7 @@ MISCOUNTS = {
 
 @pytest.mark.parametrize("case", MISCOUNTS)
 def test_prepare_must_return_a_row_for_each(case):
-    """Also where it is called for single rows, as the second one is no number."""
+    """This includes calls for single rows, because the second row is not a number."""
     prepare, says = MISCOUNTS[case]
     with pytest.raises(ConfigError, match=f"predict_column.prepare must return .*{says}"):
         read_groups(table(["1", "x"]), SPECS, prepare)

@@ -1,4 +1,4 @@
-"""Numbers by which an evaluation chooses the classes that thresholds choose."""
+"""Numbers from which an evaluation picks the same classes as the thresholds."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_the_first_of_the_largest_shares_of_thresholds_is_chosen(case):
 
 @pytest.fixture
 def sorts(monkeypatch):
-    """The dtype and the size of each array that numpy has sorted since."""
+    """Collects (dtype kind, size) of each array that numpy argsorts."""
     noted, sort = [], np.argsort
 
     def note(x, *arguments, **options):

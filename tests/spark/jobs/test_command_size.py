@@ -1,4 +1,4 @@
-"""What Spark would write to disks is known before it does."""
+"""Functions that Spark would write to disk are detected before it does."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from sparkdl.spark.jobs.command_size import OPTION, check_command
 
 @contextmanager
 def threshold(sc, size):
-    """Has Spark write functions above so many bytes to disks."""
+    """Makes Spark write functions of more than `size` bytes to disk."""
     conf = sc._jsc.sc().conf()
     conf.set(OPTION, str(size))
     try:

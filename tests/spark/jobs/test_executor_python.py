@@ -1,4 +1,4 @@
-"""A Python of the executors that cannot run sparkdl is named before any job, with the cure."""
+"""An executor Python that cannot run sparkdl is named before any job, with the cure."""
 
 import sys
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ def context(python, master="local[2]", includes=(), **options):
 
 @pytest.fixture
 def python(tmp_path):
-    """A function that writes a Python which prints or raises something."""
+    """Returns a function that writes a stub Python, which prints or raises something."""
 
     def write(lines):
         path = tmp_path / "python3"
@@ -60,7 +60,7 @@ def test_a_python_that_is_not_there():
 def test_what_is_not_asked(python):
     fails = python("exit 1")
     check_executor_python(context(sys.executable))
-    check_executor_python(context(fails, "yarn"))  # which other machines have
+    check_executor_python(context(fails, "yarn"))  # on other machines
     check_executor_python(context(fails, includes=["sparkdl.zip"]))
     check_executor_python(context(fails, archives="environment.tar.gz"))
 

@@ -1,4 +1,4 @@
-"""Settings that several threads hold at a time come back as they were."""
+"""Settings held by several threads at once are restored in the end."""
 
 import os
 import time
@@ -19,7 +19,7 @@ from sparkdl.spark.records.locality import parallelize_at
 
 
 class Settings(dict):
-    """Settings as a thread sees them: those that are not set are not there."""
+    """Settings as one thread sees them; unset ones are absent."""
 
     def hold(self, name, value):
         return hold_setting(
@@ -64,7 +64,7 @@ def test_a_setting_that_is_refused_is_held_by_nobody():
 
 
 def test_two_fits_at_once_leave_the_settings_of_the_user(spark, sc):
-    """The first to begin is the first to end, as no nested blocks are."""
+    """The fits overlap, so the first to begin is the first to end."""
     conf = sc._jsc.sc().conf()
 
     def settings():
@@ -90,7 +90,7 @@ def test_two_fits_at_once_leave_the_settings_of_the_user(spark, sc):
 
 def name_folder(_):
     time.sleep(0.5)
-    return [os.getcwd()]  # an executor has its own
+    return [os.getcwd()]  # each executor has its own
 
 
 def test_tasks_stay_with_data_while_others_wait_for_nothing(sc):

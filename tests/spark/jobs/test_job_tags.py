@@ -1,4 +1,4 @@
-"""Tags of jobs, as Spark has them and as job groups stand in for them on Spark 3.4."""
+"""Tags of jobs: Spark's own, and job groups in their place on Spark 3.4."""
 
 import pytest
 from pyspark import SparkContext
@@ -10,7 +10,7 @@ KINDS = [False, pytest.param(True, marks=pytest.mark.skipif("not job_tags.HAS_TA
 
 @pytest.fixture
 def sc(sc):
-    """Leaves no group behind."""
+    """The SparkContext; no job group remains after the test."""
     yield sc
     sc.setLocalProperty(job_tags.JOB_GROUP, None)
 

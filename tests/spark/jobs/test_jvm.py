@@ -1,4 +1,4 @@
-"""A driver's JVM that was killed is one error of ours; those of others stay what they are."""
+"""A killed driver JVM becomes one of our errors; other errors stay as they are."""
 
 import socket
 
@@ -11,7 +11,7 @@ from sparkdl.spark.jobs.jvm import living_jvm
 
 
 def ask_nobody():
-    """Calls a JVM where none listens."""
+    """Calls a JVM at an address where nothing listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

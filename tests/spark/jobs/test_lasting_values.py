@@ -1,4 +1,4 @@
-"""Values that are shared until a session ends."""
+"""Values that are shared until the session ends."""
 
 from weakref import ref
 
@@ -17,7 +17,7 @@ class Shared:
 
 @pytest.fixture
 def made(monkeypatch):
-    """The numbers of the SharedValues that were made."""
+    """Collects the numbers of the SharedValues that are created."""
     made = []
 
     def share(sc, value):
@@ -54,7 +54,7 @@ def test_another_session_gets_values_of_its_own(made):
 
 
 def test_the_last_ones_are_known_again(made):
-    """Of others nothing is kept, so that Spark frees them where no DataFrame needs them."""
+    """No reference to older ones is kept, so Spark frees them once no DataFrame needs them."""
     values = LastingValues()
     first, *_ = [ref(values.share("sc", value(number))) for number in range(MOST)]
     assert first() is not None

@@ -1,4 +1,4 @@
-"""Tasks that stay with an executor's data where that executor was lost before it had a slot."""
+"""Tasks waiting for an executor that holds their data but was lost before it got a slot."""
 
 import time
 from threading import Event, Thread
@@ -17,10 +17,10 @@ LIMIT = 100.0  # seconds; Spark alone would wait for an hour
 
 
 def test_a_task_whose_executor_was_lost_runs_elsewhere(sc, monkeypatch):
-    """It was lost before the job began, so Spark tells of no loss since."""
+    """The executor was lost before the job began, so Spark reports no loss during the job."""
     monkeypatch.setattr(LostPlaces, "begin", 0.5)
     conf, [place, *_] = sc._jsc.sc().conf(), executor_locations(sc)
-    lost = place.rpartition("_")[0] + "_999"  # an executor that Spark does not know any more
+    lost = place.rpartition("_")[0] + "_999"  # an executor that Spark no longer knows
     rdd, start = parallelize_at(sc, ["a", "b"], [[place], [lost]]), time.monotonic()
     with staying_with_data(sc), job(sc, "a test", "a test"):
         wait = conf.get(EXECUTOR_WAIT, None)
@@ -30,7 +30,7 @@ def test_a_task_whose_executor_was_lost_runs_elsewhere(sc, monkeypatch):
 
 
 def job_data(running=0, ended=0):
-    """Spark's data of a job with so many tasks."""
+    """Spark's data of a job with these numbers of running and completed tasks."""
     names = "FailedTasks", "KilledTasks", "CompletedStages"
     counts = dict.fromkeys((f"num{name}" for name in names), lambda: 0)
     counts |= {"numActiveTasks": lambda: running, "numCompletedTasks": lambda: ended}
@@ -62,9 +62,9 @@ def test_an_executor_that_is_busy_meanwhile_is_waited_for_anew(monkeypatch):
     [
         ([[STUCK], [STUCK]], 1),
         ([[STUCK], [STUCK], [STUCK]], 2),
-        ([[STUCK]], 0),  # a task may just be about to begin
+        ([[STUCK]], 0),  # a task may be about to start
         ([[STUCK], [STUCK, RUNNING]], 0),
-        ([[STUCK], [FURTHER]], 0),  # one ran between the two looks
+        ([[STUCK], [FURTHER]], 0),  # a task ran between the two checks
         ([[STUCK], [RUNNING], [FURTHER]], 0),
         ([[], []], 0),  # the job has ended
     ],
@@ -82,7 +82,7 @@ def test_tasks_are_released_where_none_runs_for_a_while(looks, count, monkeypatc
 
 
 def executor(name="1", tasks=0, most=2, lost=None):
-    """Spark's summary of an executor with so many tasks, or lost so many seconds from now."""
+    """Spark's summary of an executor that has `tasks` tasks or, given `lost`, was lost."""
     end = SimpleNamespace(getTime=lambda: 1000 * (time.time() + lost))
     ends = SimpleNamespace(isDefined=lambda: lost is not None, get=lambda: end)
     return SimpleNamespace(
@@ -106,11 +106,11 @@ LOST, LOST_BEFORE = executor("4", lost=10), executor("5", lost=-10)
 @pytest.mark.parametrize(
     "known, leaving, in_vain",
     [
-        ([DRIVER, IDLE, LOST_BEFORE], {}, True),  # nobody keeps a task waiting
+        ([DRIVER, IDLE, LOST_BEFORE], {}, True),  # no executor keeps a task waiting
         ([DRIVER, IDLE, BUSY], {}, False),
         ([DRIVER, IDLE, BUSY, LOST_BEFORE], {}, False),
         ([DRIVER, IDLE, BUSY, LOST], {}, True),
-        ([DRIVER, IDLE, FULL, LOST], {}, False),  # some may wait for that one
+        ([DRIVER, IDLE, FULL, LOST], {}, False),  # tasks may be waiting for that executor
         ([DRIVER, IDLE, FULL], {"3"}, True),
         ([DRIVER, BUSY, FULL], {"3"}, True),
         ([DRIVER, BUSY, FULL], {"2"}, False),

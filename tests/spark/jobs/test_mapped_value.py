@@ -46,16 +46,16 @@ def test_the_values_that_were_used_last_stay(tmp_path):
         map_value(tmp_path, "1", never)
         time.sleep(0.01)
     assert sorted(os.listdir(tmp_path / FOLDER)) == [*map(str, range(1, KEPT + 1)), LOCK]
-    assert bytes(held[0]) == b"first"  # whose file is gone
+    assert bytes(held[0]) == b"first"  # although its file is gone
     assert bytes(map_value(tmp_path, "0", lambda: [b"again"])[0]) == b"again"
 
 
 def loaded_by(folder, pipe):
-    """Sends how often a process had to load the value."""
+    """Sends the number of times that this process had to load the value."""
     loads = []
 
     def load():
-        time.sleep(0.3)  # the others come meanwhile
+        time.sleep(0.3)  # the other processes arrive meanwhile
         return loads.append(1) or [b"value"]
 
     map_value(folder, "value", load)

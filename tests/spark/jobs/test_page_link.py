@@ -1,4 +1,4 @@
-"""Spark's own pages lead to the page of a fit: asked of a Spark whose pages are on."""
+"""Spark's pages link to the page of a fit; tested on a Spark whose UI is on."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Python is started on executors once for an application, by a job of the caller's tags."""
+"""Python starts on the executors once per application, in a job with the caller's tags."""
 
 import time
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ TAG = "test-python-start"
 
 @pytest.fixture
 def unknown(monkeypatch):
-    """No application has been seen before."""
+    """Makes every application look new."""
     monkeypatch.setattr(python_start, "_begun", set())
 
 

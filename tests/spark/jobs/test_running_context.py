@@ -1,4 +1,4 @@
-"""A session that is missing, or was stopped, is named where a network would use it."""
+"""A missing or stopped session is reported where a network would use it."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def test_a_network_without_a_session_says_so(case):
 
 
 class ConnectSession:
-    """A session of Spark Connect that was stopped."""
+    """A stub of a stopped Spark Connect session."""
 
     __module__ = "pyspark.sql.connect.session"
     is_stopped = True

@@ -1,4 +1,4 @@
-"""Functions on their way to tasks: they arrive as they are, or say what is missing."""
+"""Functions sent to tasks arrive unchanged, or an error names what is missing."""
 
 import sys
 from functools import partial
@@ -19,7 +19,7 @@ LACK = r"ConfigError: objects for tasks .* No module named 'only_here'; send it 
 
 @pytest.fixture
 def change(monkeypatch):
-    """A function of a module that this process alone has."""
+    """A function from a module that only this process has."""
     module = ModuleType("only_here")
     exec("def change(batch): return batch", vars(module))
     monkeypatch.setitem(sys.modules, "only_here", module)

@@ -1,4 +1,4 @@
-"""Values that all tasks of a job get."""
+"""Values that all tasks of a job receive."""
 
 import errno
 import gc
@@ -72,9 +72,9 @@ def first_and_last(shared, _):
     return float(x[0]), float(x[-1]), x.size, y.tobytes(), shared.kept_value["x"] is x
 
 
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # pyspark's own
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # pyspark's own socket
 def test_large_arrays_travel_where_spark_encrypts(sc, monkeypatch):
-    """Spark takes them as a stream then, which asks each piece for its length."""
+    """Spark then takes them as a stream, which needs the length of each piece."""
     rows = np.arange(LARGE // 8, dtype=np.float64)
     fixed = np.arange(20_000, dtype=np.int32)
     fixed.flags.writeable = False
@@ -95,7 +95,7 @@ def test_a_broadcast_that_fails_leaves_no_file(sc, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Broadcast, "dump", fill)
-    before = set(os.listdir(sc._temp_dir))  # some of which other tests have done with
+    before = set(os.listdir(sc._temp_dir))  # other tests may have released some of these
     with pytest.raises(DataError, match="must have room for objects for tasks"):
         broadcast(sc, 1)
     assert set(os.listdir(sc._temp_dir)) <= before
@@ -123,7 +123,7 @@ def test_files_go_that_no_frame_needs_any_more(spark, sc):
 
 
 class Reference:
-    """A weak reference of the JVM, which py4j asks whether another one is equal."""
+    """A stub of a JVM weak reference; comparing two would make py4j call the JVM."""
 
     def __init__(self, target):
         self.get = lambda: target
@@ -160,7 +160,7 @@ def test_what_cannot_travel_is_named(sc):
 
 
 class Local:
-    """A context that broadcasts nothing."""
+    """A stub SparkContext without broadcasts."""
 
     _encryption_enabled, _pickled_broadcast_vars = False, set()
 

@@ -1,4 +1,4 @@
-"""Slots that Spark is asked for where it decides how many executors there are."""
+"""Requests for slots under dynamic allocation."""
 
 import time
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from tests.support.waiting import until
 ENABLED = "spark.dynamicAllocation.enabled"
 MAXIMUM = "spark.dynamicAllocation.maxExecutors"
 MOST = {ENABLED: "true", MAXIMUM: "3"}
-# Options, the slots and executors at each look, how many slots are wanted, whether tasks wait.
+# Options, (slots, executors) at each look, number of slots wanted, whether tasks wait.
 REQUESTS = {
     "static": ({}, [(1, 1)], 4, False),
     "there is room": ({ENABLED: "true"}, [(4, 2)], 4, False),
@@ -71,7 +71,7 @@ def test_the_tasks_that_wait_are_gone_afterwards(sc):
 
 @pytest.mark.parametrize("most, waits", [("2", False), ("3", True)])
 def test_a_wish_stands_beside_a_stage_until_it_is_withdrawn(most, waits, sc, monkeypatch):
-    """Spark is asked for more once the stage has its slots, unless it may start no more."""
+    """Spark is asked for more once the stage has its slots, unless it is at its maximum."""
     stage, asked, looks = Event(), [], []
 
     @contextmanager
@@ -104,7 +104,7 @@ def test_a_wish_is_made_again_and_leaves_the_slots_in_between(monkeypatch):
 
     monkeypatch.setattr(slot_request, "tasks_waiting", waiting)
     monkeypatch.setattr(slot_request, "may_grow", lambda sc: True)
-    counts = [0, 0, 0]  # at first nothing comes, and the wish goes on
+    counts = [0, 0, 0]  # nothing comes at first, so the request goes on
     monkeypatch.setattr(slot_request, "count_tasks", lambda sc, tag: counts.pop() if counts else 1)
     monkeypatch.setattr(slot_request, "WISHING", 0.01)
     monkeypatch.setattr(slot_request, "RESTING", 0.01)

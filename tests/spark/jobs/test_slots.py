@@ -1,4 +1,4 @@
-"""Slots and executors: which were asked for, and how they are waited for."""
+"""Slots and executors: which ones were requested, and how long they are awaited."""
 
 from types import SimpleNamespace
 
@@ -58,7 +58,7 @@ def test_executors_that_spark_was_asked_for(sc, count):
     ],
 )
 def test_an_executor_whose_port_is_not_known_yet_has_its_host(hosts, there, is_one, monkeypatch):
-    """Spark tells the port once the executor's block manager has come, a moment later."""
+    """Spark reports the port only after the executor's block manager has registered."""
     found = [
         SimpleNamespace(id=lambda n=n: str(n), hostPort=lambda host=host: host)
         for n, host in enumerate(hosts)
@@ -68,7 +68,7 @@ def test_an_executor_whose_port_is_not_known_yet_has_its_host(hosts, there, is_o
     assert executors_share_host(TWO) == is_one
 
 
-# Executors and slots that have come at each look, the least that are wanted, what is said, slots.
+# Context, (executors, slots) at each look, least number of slots, messages, resulting slots.
 TWO = context("local-cluster[2,1,1024]")
 STANDALONE = context("spark://a:7077")
 WAITS = {
@@ -105,7 +105,7 @@ WAITS = {
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Seconds that pass where slots are waited for, and the (executors, slots) of each second."""
+    """A fake clock; its `looks` are the (executors, slots) of each second of a wait."""
     state = SimpleNamespace(second=0, looks=[])
 
     def look():
@@ -139,8 +139,8 @@ def test_nobody_waits_once_there_are_as_many_slots_as_workers(clock):
     assert clock.second == 4
 
 
-# What an application that went on with one executor of three has at later looks, the least slots
-# that are wanted, and the seconds of the wait.
+# For an application that continued with one executor of three: (executors, slots) at later
+# looks, the least number of slots, and the seconds of the wait.
 THREE = context("local-cluster[3,1,1024]")
 LATER = {
     "none has come": ([(1, 1)], 1, 0),

@@ -1,4 +1,4 @@
-"""Errors of a failed barrier stage, from Spark's texts; no Spark is needed."""
+"""Errors of a failed barrier stage, parsed from Spark's messages; no Spark is needed."""
 
 import traceback
 
@@ -113,7 +113,7 @@ def test_an_error_whose_parts_cannot_travel_keeps_its_text():
 
 
 class Cut(ShapeError):
-    """Of a class that only the worker has."""
+    """An error class that only the worker has."""
 
 
 def test_an_error_of_another_class_is_of_the_nearest_of_ours():
@@ -124,7 +124,7 @@ def test_an_error_of_another_class_is_of_the_nearest_of_ours():
 
 
 def spark_text(error):
-    """What Spark says of a task of rank 1 in which an error was raised."""
+    """Spark's message for a task of rank 1 that raised `error`."""
     with pytest.raises(type(error)) as raised, note_errors():
         raise error
     trace = "".join(traceback.format_exception(raised.value))

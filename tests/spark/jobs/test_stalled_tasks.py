@@ -1,4 +1,4 @@
-"""Tasks that keep the others of their job waiting: they are run again, or the job ends."""
+"""Tasks that stall their job: they are rerun, or the job fails."""
 
 import os
 import signal
@@ -20,8 +20,8 @@ from tests.spark.test_killed_executor import EPOCHS, MASTER, RECORDS, fit
 from tests.support.waiting import gone, until
 from tests.training.models import assert_equal
 
-LIMIT = 2.0  # seconds: more than a round's task takes to come on a busy machine
-SHORT = 1.0  # seconds, for tasks that stall or rest, however late they come
+LIMIT = 2.0  # seconds: longer than the start of a round's task takes on a busy machine
+SHORT = 1.0  # seconds, for tasks that stall or rest, however late they start
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def often(monkeypatch):
 def test_a_stopped_process_costs_time_and_nothing_else(sc, tmp_path, caplog, monkeypatch):
     master = replace(MASTER, stall_timeout=LIMIT)
     monkeypatch.setattr("tests.spark.test_killed_executor.MASTER", master)
-    monkeypatch.setattr(stalled_tasks, "MOST_ENDED", 99)  # others may be late, on a busy machine
+    monkeypatch.setattr(stalled_tasks, "MOST_ENDED", 99)  # others may be late if busy
     trap = Trap(str(tmp_path), after=4)
     fault = Fault(trap, lambda process: process.suspend())
     fault.start()
@@ -53,7 +53,7 @@ def run(sc, function, limit, usual=None, tasks=2):
 
 
 def stop(which, folder, number):
-    """Stops its process, where the number is one of `which`, and notes it."""
+    """Stops this process if `number` is in `which`, and leaves a file that says so."""
     if number in which:
         Path(folder, f"{os.getpid()}").touch()
         os.kill(os.getpid(), signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Resource profiles of the tasks that train: what they change, and what they leave as it is."""
+"""Resource profiles of training tasks: what they change and what they keep."""
 
 import os
 from types import SimpleNamespace

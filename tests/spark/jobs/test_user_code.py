@@ -1,4 +1,4 @@
-"""Code of a notebook, as executors that stay have it once it has changed."""
+"""Long-lived executors run the latest version of code that changed in a notebook."""
 
 import threading
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ class Squash(Layer):
     def forward(self, params, x, run):
         return squash(x)
 """
-CHANGES = {  # {what is done in the notebook: the factor of the layer after that}
+CHANGES = {  # {statement run in the notebook: the layer's factor afterwards}
     "factor = -1.0": -1,
     "def squash(x): return x * 3.0": 3,
     "Helper.compute = lambda self, x: x * 4.0": 4,
@@ -56,7 +56,7 @@ def notebook():
 
 @pytest.fixture
 def executor(monkeypatch):
-    """A context in which classes are those that another process has loaded until now."""
+    """A context manager inside which cloudpickle knows the classes of another process."""
     own = {"_DYNAMIC_CLASS_TRACKER_BY_CLASS": WeakKeyDictionary()}
     own["_DYNAMIC_CLASS_TRACKER_BY_ID"] = WeakValueDictionary()
 
@@ -82,7 +82,7 @@ def expected(state, factor):
 
 
 def predict_there(executor, net):
-    """Returns what a process predicts that is sent a network, and what is loaded there."""
+    """Returns the predictions of a process that receives the network, and the conf loaded there."""
     rest, arrays = pickle_value((net.conf, net.state.without_slots()))
     with executor():
         conf, state = cloudpickle.loads(rest, buffers=arrays)
@@ -109,7 +109,7 @@ def test_what_was_sent_before_stays_as_it_was(notebook, executor):
     _, before = predict_there(executor, net)
     exec("def squash(x): return x * 3.0", notebook)
     predict_there(executor, net)
-    there = compute(before, net.state, X[:2])  # of a size that no program was compiled for
+    there = compute(before, net.state, X[:2])  # a batch size for which no program was compiled yet
     np.testing.assert_allclose(there, expected(net.state, 2)[:2], rtol=1e-5)
 
 
@@ -137,7 +137,7 @@ def test_ids_are_those_of_cloudpickle():
 
 
 class Guarded(WeakKeyDictionary):
-    """Ids of cloudpickle, that another thread may add to unless its lock is held."""
+    """cloudpickle's ids by class; reading them requires the lock."""
 
     def keys(self):
         assert user_code.IDS_LOCK.locked()
@@ -158,7 +158,7 @@ def test_ids_are_read_while_no_other_thread_adds_some(notebook, monkeypatch):
 
 
 class Meanwhile:
-    """What takes so long to pickle that another thread pickles a class."""
+    """An object that is slow to pickle, while another thread pickles a class."""
 
     def __init__(self, kind):
         self.thread = threading.Thread(target=pickle_value, args=[kind])

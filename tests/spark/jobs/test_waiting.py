@@ -1,4 +1,4 @@
-"""Jobs that get no slot: what is said of them, and their end."""
+"""Jobs that get no slot: their messages and how they end."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ HELD = "held by a test"
 
 @pytest.fixture
 def impatient(sc, monkeypatch):
-    """A function that sets how long a job waits for slots, in place of minutes."""
+    """Returns a function that sets how long jobs wait for slots; it starts at 100 s."""
     monkeypatch.setattr(waiting, "PATIENCE", 0.2)
     monkeypatch.setattr(job_watch, "POLL", 0.05)
 
@@ -32,7 +32,7 @@ def impatient(sc, monkeypatch):
 
 @contextmanager
 def all_slots_held(sc):
-    """Has another job hold all slots of the cluster inside."""
+    """Occupies all slots of the cluster with another job."""
 
     def hold():
         job_tags.add_tag(sc, HELD)
@@ -43,7 +43,7 @@ def all_slots_held(sc):
 
     ended = threading.Event()
     InheritableThread(target=hold, daemon=True).start()
-    # Spark keeps two counts, by the stage and by the executor, and updates them apart.
+    # Spark updates its counts per stage and per executor separately.
     assert until(lambda: job_tags.count_tasks(sc, HELD) == 2 <= slots.active_tasks(sc), 60)
     try:
         yield
@@ -87,11 +87,11 @@ def test_a_job_that_gets_its_slots_goes_on(sc, impatient, caplog):
     [
         ([[0], [0], [0]], False, True),
         ([[0], [1], [0]], False, False),
-        ([[0], [], [0]], False, False),  # between two jobs the driver computes
+        ([[0], [], [0]], False, False),  # the driver computes between two jobs
         ([[], [], []], False, False),
-        ([[], [], []], True, True),  # a barrier stage, for which there are too few slots
+        ([[], [], []], True, True),  # a barrier stage that lacks slots
         ([[], [1], []], True, False),
-        ([[0, 1], [0, 1], [0, 1]], False, False),  # jobs of one description take turns
+        ([[0, 1], [0, 1], [0, 1]], False, False),  # jobs with one description take turns
     ],
 )
 def test_only_time_without_a_task_counts(running, is_one, told, monkeypatch):
@@ -110,7 +110,7 @@ def test_only_time_without_a_task_counts(running, is_one, told, monkeypatch):
 
 
 def test_a_task_that_spark_has_not_told_of_counts(sc, impatient):
-    """Its data of jobs may be as old as the interval of the executors' heartbeats."""
+    """Spark's job data may lag behind by the executors' heartbeat interval."""
     with all_slots_held(sc):
         [held] = job_watch.running_jobs(sc)
         stale = SimpleNamespace(numActiveTasks=lambda: 0, stageIds=held.stageIds)

@@ -1,4 +1,4 @@
-"""Workers that stay until a fit ends: their inputs, and the reports of their end."""
+"""Workers that stay for a whole fit: their inputs, and the reports of their end."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def blocks(workers):
 
 @pytest.fixture
 def launch(workers, blocks, tmp_path):
-    """A function that launches a task in two workers; what runs at the end of a test is stopped."""
+    """Launches a task in two workers; workers still running at the end of a test are stopped."""
     started = []
 
     def of(task, shares=None, **options):
@@ -72,20 +72,20 @@ def launch(workers, blocks, tmp_path):
 
 @pytest.fixture(params=[True, False], ids=["barrier", "ordinary stage"])
 def is_barrier(request, sc):
-    """Has launches be barrier stages, or what they are where allocation is dynamic."""
+    """Makes launches barrier stages, or ordinary stages as under dynamic allocation."""
     sc._conf.set(DYNAMIC, str(not request.param).lower())
     yield request.param
     sc._conf.set(DYNAMIC, "false")
 
 
 def ended(launched):
-    """The error of a launch that has ended."""
+    """Waits for a launch to end; returns its error or None."""
     until(lambda: launched.is_finished() or launched.error() is not None)
     return launched.error()
 
 
 def processes(launched, folder):
-    """The processes of the two workers, once both are there."""
+    """Waits for both workers; returns their processes."""
     until(lambda: launched.error() or {"0", "1"} <= {path.name for path in folder.iterdir()})
     assert launched.error() is None
     return [psutil.Process(int(Path(folder, rank).read_text())) for rank in "01"]
@@ -96,7 +96,7 @@ WAYS = {"from folders": (0, True), "from folders again": (1, True), "by a shuffl
 
 @pytest.fixture(params=WAYS.values(), ids=WAYS)
 def launches(request, monkeypatch):
-    """How often blocks were launched on; whether executors can open each other's files varies."""
+    """The number of earlier launches on the blocks; also sets whether executors share a host."""
     count, one_host = request.param
     monkeypatch.setattr(blocks_module, "executors_share_host", lambda sc: one_host)
     return count
@@ -169,7 +169,7 @@ def test_stopped_workers_are_gone_and_their_slots_free(task, launch, workers, tm
     launched = launch(task)
     running = processes(launched, tmp_path)
     launched.stop()
-    until(lambda: all(map(gone, running)))  # Spark's daemon kills after the task has ended
+    until(lambda: all(map(gone, running)))  # Spark's daemon kills them after the task has ended
     assert slots(sc) == 2
     assert sc.parallelize([1, 2], 2).sum() == 3
 
@@ -194,18 +194,18 @@ def test_a_lost_executor_ends_all_workers_and_another_takes_its_place(
 ):
     launched = launch(staying.wait)
     running = processes(launched, tmp_path)
-    assert psutil.Process() in running[1].parents()  # it is one of this test's
+    assert psutil.Process() in running[1].parents()  # a worker of this session's Spark
     executor_of(running[1]).kill()
     error = ended(launched)
     assert type(error) is WorkerError
     assert str(error).startswith("worker 1: ExecutorLostFailure")
     assert str(error).endswith("exited with code 137")
     launched.stop()
-    until(lambda: all(map(gone, running)))  # Spark's daemon ends those of the lost executor
+    until(lambda: all(map(gone, running)))  # Spark's daemon ends the workers of the lost executor
     assert slots(sc) == 2
     for path in tmp_path.iterdir():
         path.unlink()
-    assert ended(launch(staying.take)) is None  # blocks that are lost are made again
+    assert ended(launch(staying.take)) is None  # lost blocks are made again
 
 
 def test_workers_beyond_the_slots_share_tasks(launches, sc, tmp_path):
@@ -225,7 +225,7 @@ def test_workers_beyond_the_slots_share_tasks(launches, sc, tmp_path):
 
 
 def stage(sc, task, folder, blocks=2):
-    """A stage of two workers that have no blocks, though these are so many."""
+    """A stage of two workers that get no blocks, although the team has `blocks` of them."""
     team = Team.of([range(0, blocks, 2), range(1, blocks, 2)], 1)
     items, each = sc.parallelize([], 2), StageSettings("cpu", team)
     return WorkerStage(sc, task, items, str(folder), False, each)

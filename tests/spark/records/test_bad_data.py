@@ -1,4 +1,4 @@
-"""Data that cannot be used: one clear sentence, at once, and no Spark job that failed."""
+"""Unusable data is refused at once with one clear sentence, without a failed Spark job."""
 
 import os
 import threading
@@ -26,7 +26,7 @@ def net(spark):
 
 
 def pairs(number, features=None, label=None):
-    """Makes an RDD of 30 pairs in 3 partitions, one pair of which is not like the others."""
+    """Makes an RDD of 30 pairs in 3 partitions, with pair `number` replaced."""
 
     def make(spark, folder):
         records = list(zip(*data(30)))
@@ -42,7 +42,7 @@ def with_nan(x):
 
 
 def frame(schema="features array<float>, label int", number=None, value=None):
-    """Makes a DataFrame of 30 records in 3 partitions, the features of one of which are `value`."""
+    """Makes a DataFrame of 30 records in 3 partitions; record `number` has `value` as features."""
 
     def make(spark, folder):
         x, y = data(30)
@@ -84,7 +84,7 @@ def empty_frame(spark, folder):
 
 
 def on_spark(spark, folder):
-    """A frame of pandas on Spark, which finds its index by a job where it has a Spark session."""
+    """A pandas-on-Spark DataFrame, which would run a job for its default index."""
     return frame()(spark, folder).pandas_api(index_col="label")
 
 
@@ -189,7 +189,7 @@ def test_predictions_and_features_are_of_data_that_spark_has(net, spark, tmp_pat
 
 
 def ended(sc, group):
-    """How the Spark jobs of a group ended."""
+    """Returns the final states of the Spark jobs in a group."""
     tracker = told_all(sc).statusTracker()
     return [tracker.getJobInfo(job).status for job in tracker.getJobIdsForGroup(group)]
 
@@ -203,7 +203,7 @@ def test_bad_validation_is_refused_before_training(net, spark, tmp_path):
 
 
 class Unlucky(Exception):
-    """Not named after errors, and of several lines."""
+    """An error with a two-line message and a name that does not end in Error."""
 
 
 def divide(pair):
@@ -244,7 +244,7 @@ def test_a_failing_transform_is_named(spark, aggregation, start):
 
 
 def test_a_transform_of_a_script_reaches_the_executors(net):
-    """A function that no module has, as those of notebooks."""
+    """A function that belongs to no module, like those of notebooks."""
     factor = 0.5
     scaled = Arrays(*data(20), transform=lambda b: b.replace(features=b.features * factor))
     same = Arrays(data(20)[0] * np.float32(factor), data(20)[1])

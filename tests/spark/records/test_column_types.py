@@ -1,4 +1,4 @@
-"""Columns as text are to Spark what its own parser makes of them, and the same to Arrow."""
+"""Column types written as text mean the same to us as to Spark's parser, and the same to Arrow."""
 
 import pyarrow
 import pytest

@@ -1,4 +1,4 @@
-"""Sources as DataFrames: the records that the reader takes, under names of every kind."""
+"""Sources as DataFrames hold the records that the reader takes, for every kind of file name."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ NAMES = [
     *["a b", "é", "a%20b", "100%", "a#b", "a[1]", "a{b,c}", "a*", "a?", "a\\b"],
     *["]", "}", "a:b", "a::b", "a,b", "a^"],
 ]
-TREES = {  # {file: {column: value} of its folders}
+TREES = {  # {file: {partition column: value} of its folders}
     "nested": {"a.parquet": {}, "b/c.parquet": {}, "b/d/e.PARQUET": {}},
     "of columns": {"_day=1/k=x/a.parquet": {"_day": 1, "k": "x"}, "_day=2/k=y/b.parquet": {}},
     "below those of columns": {"day=1/a/b.parquet": {"day": 1}, "day=2/c.parquet": {"day": 2}},
@@ -41,7 +41,7 @@ def write(path, number):
 
 
 def file_of(name):
-    """Of files, but not of folders, Hadoop's checksums allow no ":"."""
+    """Hadoop's checksums allow ":" in names of folders but not of files."""
     return f"{name.replace(':', '')}.parquet"
 
 
@@ -72,7 +72,7 @@ def table(number, features, label, **others):
 
 
 def test_numbers_of_several_types_have_the_widest(spark, tmp_path):
-    """As fits take them; Spark takes the types of one file for those of all."""
+    """As in fits; Spark itself applies the types of one file to all."""
     single, double = pa.list_(pa.float32()), pa.list_(pa.float64())
     large = 2**40 + 1.0
     (tmp_path / "c").mkdir()
@@ -99,7 +99,7 @@ def test_folders_whose_name_is_null_fit_to_all(spark, tmp_path):
     assert {row.number: row.k for row in frame.collect()} == {0: None, 1: 2}
 
 
-@pytest.mark.parametrize("names", ["zz", "zZ"])  # Spark takes both for one column
+@pytest.mark.parametrize("names", ["zz", "zZ"])  # Spark treats both as one column
 def test_columns_that_do_not_fit_together_are_named(spark, tmp_path, names):
     for file, name, value in zip("ab", names, [1, "1"], strict=True):
         one = table(0, pa.list_(pa.float32()), pa.int32(), **{name: value})
@@ -155,7 +155,7 @@ def test_each_type_is_compared_with_all_before(kinds, wrong):
 
 
 def test_names_of_folders_and_files_are_taken_as_they_are(spark, tmp_path):
-    """Each beside all others, for one may be the pattern of another or its code."""
+    """The names stand side by side because one may be another's pattern or URL encoding."""
     for number, name in enumerate(NAMES):
         write(tmp_path / name / file_of(name), number)
     for number, name in enumerate(NAMES):

@@ -1,4 +1,4 @@
-"""Which RDDs and DataFrames have the same identity, another one, or none."""
+"""Which RDDs and DataFrames share an identity, differ, or have none."""
 
 import gc
 import os
@@ -15,7 +15,7 @@ from tests.spark.networks import arrays, plain
 
 SCHEMA = schema_of(plain())
 ROW = ([0.0] * 6, 1)
-TYPES = "features array<float>, label int"  # pyspark 4.0, which infers them, keeps the frame alive
+TYPES = "features array<float>, label int"  # pyspark 4.0 keeps the frame alive when it infers types
 
 
 def identity(data, schema=SCHEMA, **columns):
@@ -142,12 +142,12 @@ def test_changed_files(change, read_again, spark, tmp_path):
     change(spark, tmp_path)
     if read_again:
         data = spark.read.schema(data.schema).parquet(f"file://{tmp_path}/a b%")
-    same_files = change is append and not read_again  # Spark does not look for others
+    same_files = change is append and not read_again  # Spark does not look for new files
     assert (identity(data) == before) == same_files
 
 
 def computed(data):
-    """Has Spark compute all of a frame that is to be cached."""
+    """Makes Spark compute a whole cached DataFrame."""
     data.count()
     return data
 
@@ -163,9 +163,9 @@ def refresh(data, path):
 
 @pytest.mark.parametrize("renew", [cache_again, refresh])
 def test_rows_that_are_cached_again_may_be_of_other_files(renew, spark, tmp_path):
-    """Spark has read the files once, whatever is in them by now."""
+    """Spark has read the files once, whatever they contain by now."""
     data = files(spark, tmp_path).cache()
-    assert identity(data) is None  # to ask would compute it
+    assert identity(data) is None  # finding out would compute it
     before = identity(computed(data))
     assert identity(data.filter("label > 0")) == identity(data.filter("label > 0")) != before
     renew(data, tmp_path)

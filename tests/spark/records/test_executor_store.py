@@ -1,4 +1,4 @@
-"""Records are stored once with the executors, found again, and leave nothing behind."""
+"""Records are stored once on the executors, found again, and removed without a trace."""
 
 import os
 import shutil
@@ -56,13 +56,13 @@ def nothing_is_left(sc):
 
 
 def of_driver(blocks):
-    """The blocks as rounds of the driver have them."""
+    """Returns the blocks as the driver's rounds see them."""
     parts = blocks.rdd.glom().collect()
     return [assemble_block([piece for _, piece in part]) for part in parts]
 
 
 def of_workers(blocks):
-    """The blocks as three workers that stay have them."""
+    """Returns the blocks as three long-lived workers see them."""
     shares = [range(rank, len(blocks.sizes), 3) for rank in range(3)]
     found = {}
     for share in blocks.shares(shares):
@@ -99,9 +99,7 @@ def test_figures_are_all_that_leaves_the_executors(spark, sc):
     folders = stored_folders(sc)
     store.remove()
     assert store.counts == [20, 20, 20]
-    assert store.nbytes == RECORDS * (
-        6 * 4 + 4 + 8
-    )  # floats, labels and ids, as the frame has them
+    assert store.nbytes == RECORDS * (6 * 4 + 4 + 8)  # floats, label and id as in the DataFrame
     assert list(phases) == ["starting", "python", "reading"]
     assert min(phases.values()) >= 0 < sum(phases.values())
     assert [os.path.basename(path).partition(".")[0] for path in folders].count("0") == 1
@@ -159,7 +157,7 @@ def test_later_workers_are_sent_to_the_folders_that_there_are(spark, sc):
     first = folders_of(blocks)
     blocks.launches = 2
     assert folders_of(blocks) == first, "no executor was lost"
-    blocks.read_again()  # as where they will be
+    blocks.read_again()  # as if their holders were about to leave
     [again] = folders_of(blocks)
     assert not {again} & first and set(again) <= set(stored_folders(sc))
     blocks.close()
@@ -167,7 +165,7 @@ def test_later_workers_are_sent_to_the_folders_that_there_are(spark, sc):
 
 
 def test_what_was_removed_meanwhile_is_read_again_for_later_workers(spark, sc):
-    """As by what cleans up temporary files."""
+    """For example after a cleanup of temporary files."""
     blocks = load(sc, pairs(spark))
     blocks.launches = 2
     shutil.rmtree(stored_folders(sc)[0])
@@ -203,7 +201,7 @@ def test_records_that_are_others_when_they_are_read_again_are_refused(spark, sc,
 
 
 def marks(tables):
-    """Yields, of each table, whether its process is one for SQL alone."""
+    """Yields, for each table, whether the process serves SQL alone."""
     import pyarrow
 
     for _ in tables:

@@ -1,4 +1,4 @@
-"""What is known of a DataFrame from its schema alone is said without a job."""
+"""Problems visible in a DataFrame's schema are reported without a job."""
 
 import pytest
 from pyspark.ml.linalg import VectorUDT

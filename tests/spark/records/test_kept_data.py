@@ -1,4 +1,4 @@
-"""Data that a fit has read serves later fits of the same data, and no others."""
+"""Data read by a fit serves later fits on the same data, and no others."""
 
 import shutil
 
@@ -22,7 +22,7 @@ OTHER = ParameterAveraging(batch_size_per_worker=7, workers=2, seed=8, aggregati
 
 @pytest.fixture
 def keeps(spark):
-    """Sets how many bytes may be kept."""
+    """Returns a function that limits how many bytes may be kept."""
     spark.conf.set(SETTING, "1m")
     yield lambda limit: spark.conf.set(SETTING, limit)
     clear_kept_data(spark)
@@ -31,7 +31,7 @@ def keeps(spark):
 
 
 def fit(sc, given, master=MASTER, conf=None, **options):
-    """Whether the data was kept, and the parameters."""
+    """Returns (whether kept data was used, the parameters)."""
     net = SparkNetwork(sc, conf or plain(), master)
     history = net.fit(given, **options)
     assert ("kept from an earlier fit" in str(history)) == history.data_were_kept
@@ -96,7 +96,7 @@ def test_the_setting_bounds_what_is_kept(keeps, spark, sc):
     keeps("0")
     assert not fit(sc, arrays())[0]
     assert nothing_is_left(sc)
-    keeps("2k")  # 60 records take 2,160 bytes
+    keeps("2k")  # 60 records need 2,160 bytes
     assert [fit(sc, arrays())[0] for _ in range(2)] == [False, False]
     keeps("3k")
     assert [fit(sc, arrays())[0] for _ in range(2)] == [False, True]
@@ -108,7 +108,7 @@ def test_the_setting_bounds_what_is_kept(keeps, spark, sc):
 
 
 class Store:
-    """Stands for an ExecutorStore."""
+    """A stub of ExecutorStore."""
 
     def __init__(self, nbytes=4, is_whole=True):
         self.nbytes, self.whole, self.removed = nbytes, is_whole, 0
@@ -121,7 +121,7 @@ class Store:
 
 
 def opened(kept, what, **options):
-    """A data set that is read first, with its use by the fit that reads it."""
+    """Returns a newly read data set, in use by the fit that read it."""
     assert find(kept, what) is None
     return DataSet(DataIdentity(None, {}, what), Store(**options))
 

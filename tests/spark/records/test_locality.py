@@ -1,4 +1,4 @@
-"""Hosts that a task prefers, from where the blocks of its bytes lie."""
+"""Preferred hosts of a task, from the locations of the blocks that it reads."""
 
 import pytest
 
@@ -10,7 +10,7 @@ BLOCKS = {
     "empty": [],
 }
 CASES = [
-    # what is read, who has at least half of it
+    # what is read, hosts with at least half of it
     ([("a", 0, 100)], ["one", "two"]),
     ([("a", 50, 150)], ["two", "one", "three"]),
     ([("a", 0, 120)], ["two", "one"]),

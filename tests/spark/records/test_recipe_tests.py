@@ -1,4 +1,4 @@
-"""A training that is described by something of no known format is followed on Spark."""
+"""SparkNetwork accepts a Recipe of any kind and follows it."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ MASTER = ParameterAveraging(aggregation="driver", workers=2, batch_size_per_work
 
 
 class Sorted(Evaluator):
-    """Refuses records that do not say for which test they are."""
+    """Requires each record to say which test it belongs to."""
 
     def evaluate(self, replica, blocks):
         blocks = list(blocks)
@@ -25,7 +25,7 @@ class Sorted(Evaluator):
 
 
 class Plain:
-    """Two epochs on one set of records, tested on two."""
+    """A recipe: two epochs on one set of records, tested on two sets."""
 
     def __init__(self, records, tests):
         self.network, self.master = Network(plain()), MASTER

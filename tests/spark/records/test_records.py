@@ -1,6 +1,6 @@
 """Every kind of data trains to the same weights and gives the same predictions.
 
-All hold the same records in the same two partitions, so an example has the same id in each.
+All kinds hold the same records in the same two partitions, so an example has the same id in each.
 """
 
 import numpy as np
@@ -30,18 +30,18 @@ HALF = 13
 
 
 def records():
-    """Features (26, 6) of whole numbers, so that bytes hold them too, and labels (26,)."""
+    """Features (26, 6) of whole numbers, which bytes can hold, and labels (26,)."""
     rng = np.random.default_rng(3)
     return rng.integers(0, 4, (2 * HALF, FEATURES)), rng.integers(0, 3, 2 * HALF)
 
 
 def shown(example):
-    """What is shown of a WrongExample, whatever its place is called."""
+    """The displayed parts of a WrongExample, without its location."""
     return example.truth, example.prediction, example.text
 
 
 def rdd_of(features, label=int, record=lambda x, y: (x, y)):
-    """An RDD of `record(features(x), label(y))`."""
+    """Makes an RDD of `record(features(x), label(y))`."""
 
     def make(sc, folder):
         x, y = records()
@@ -51,7 +51,7 @@ def rdd_of(features, label=int, record=lambda x, y: (x, y)):
 
 
 def frame_of(features, schema="id int, features array<double>, label int"):
-    """A DataFrame with features, label, and one more column."""
+    """Makes a DataFrame with features, label, and an extra id column."""
 
     def make(sc, folder):
         x, y = records()
@@ -80,7 +80,7 @@ def parquet_source(sc, folder):
 
 
 def halves():
-    """(number, features uint8 (13, 6), labels (13,)) of each partition."""
+    """[(number, features uint8 (13, 6), labels (13,))] of the partitions."""
     x, y = records()
     return [
         (i, x[s].astype(np.uint8), y[s]) for i, s in enumerate([slice(HALF), slice(HALF, None)])
@@ -95,7 +95,7 @@ def several_lmdbs(sc, folder):
 
 
 def of_files(source, encode):
-    """A source of two files, whose bytes are encode(x, y)."""
+    """Makes a source of two files whose bytes are encode(x, y)."""
 
     def make(sc, folder):
         for i, x, y in halves():
@@ -115,7 +115,7 @@ def image_source(sc, folder):
 
 
 def of_kind(name):
-    """A row of the table of sources in tests/data."""
+    """Makes the source with this name in the table of tests/data."""
     return of_files(SOURCES[name].source, SOURCES[name].encode)
 
 
@@ -171,7 +171,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def expected():
-    """A network on this machine, trained on the same records."""
+    """A network trained on this machine, on the same records."""
     net = Network(rich())
     net.fit(arrays_source(None, None), epochs=2, master=MASTER)
     return net
@@ -196,7 +196,7 @@ def test_a_kind_of_data(kind, expected, spark, sc, tmp_path):
 
 
 def predicted(net, data):
-    """Probabilities and features of a layer, from an RDD or a DataFrame."""
+    """Returns probabilities and a layer's features, from an RDD or a DataFrame."""
     predictions, features = net.predict(data), net.features(data, "dense_1")
     if not isinstance(data, DataFrame):
         return predictions.collect(), [record["dense_1"] for record in features.collect()]

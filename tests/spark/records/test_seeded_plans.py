@@ -1,4 +1,4 @@
-"""Folds of a cross-validation are known again; random rows that may be others are not."""
+"""Cross-validation folds are recognized; random rows that may differ are not."""
 
 import pytest
 from pyspark import StorageLevel

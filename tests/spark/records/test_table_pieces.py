@@ -1,4 +1,4 @@
-"""Arrow tables in pieces: bounded bytes, and the same records as in one."""
+"""Arrow tables in pieces: bounded bytes, and the same records as in one piece."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +12,12 @@ from sparkdl.errors import DataError
 from sparkdl.spark.records import table_pieces
 from sparkdl.spark.records.table_pieces import check_pieces, cut_tables
 
-WIDE = 2**18  # numbers of HashingTF's vectors
+WIDE = 2**18  # width of HashingTF's vectors
 COLUMNS = {"features": "x"}
 
 
 def sparse(n, width=WIDE):
-    """A column of n sparse vectors: i + 1 at i, and 1.5 at the end."""
+    """A column of n sparse vectors: vector i has i + 1 at place i and 1.5 at the end."""
     places = [[i, width - 1] for i in range(n)]
     values = [[i + 1.0, 1.5] for i in range(n)]
     kinds = pa.array(np.zeros(n, np.int8)), pa.array(np.full(n, width, np.int32))
@@ -45,7 +45,7 @@ def test_sparse_vectors_are_dense_a_few_at_a_time():
     assert found == list(range(150))
 
 
-# {case: (schema, column of a table, bytes of a record as arrays)}
+# {case: (schema, column of a table, bytes of one record as arrays)}
 WIDTHS = {
     "sparse vectors": (Schema(features=(WIDE,)), sparse(9), 4 * WIDE),
     "vectors of a width that is free": (Schema(features=(None,)), sparse(9), 4 * WIDE),
@@ -123,7 +123,7 @@ def test_a_record_is_named_by_its_place_in_the_partition(monkeypatch):
 
 
 def test_vectors_of_one_hot_labels_are_looked_at_as_they_are():
-    """Rounded to float32, what is next to 1 would be 1."""
+    """Rounding to float32 would turn 1 + 1e-12 into 1."""
     vector = sparse(1, 4).to_pylist()[0] | {"indices": [1], "values": [1 + 1e-12]}
     y = pa.array([vector], sparse(1).type)
     label = Label(kind="class", size=4)

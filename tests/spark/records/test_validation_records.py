@@ -1,4 +1,4 @@
-"""Records to evaluate on: read once a fit, kept for the next, dealt out like batches of an RDD."""
+"""Validation records: read once per fit, kept for the next, dealt out like batches of an RDD."""
 
 import shutil
 
@@ -25,7 +25,7 @@ MASTERS = {
 
 @pytest.fixture
 def counted(sc):
-    """A function that counts how often it is given a record, and the count."""
+    """Returns (a function that counts the records it gets, the count)."""
     total = sc.accumulator(0)
 
     def count(row):
@@ -94,7 +94,7 @@ def test_a_split_that_draws_nothing_says_so(sc):
 
 
 def test_a_folder_that_is_gone_is_read_again(sc, counted):
-    """Spark computes the partition of a lost executor once more, here it is asked to."""
+    """Spark recomputes the partition of a lost executor; unpersisting forces that here."""
     count, total = counted
     records = SparkRecords(sc.parallelize(rows(), 2).map(count))
     batches = ValidationRecords(sc, records, schema_of(plain()))

@@ -1,4 +1,4 @@
-"""Training on streams: each micro-batch once, whatever comes between, and an end with a reason."""
+"""Training on streams: each micro-batch counts once, and each end has a reason."""
 
 import json
 import os
@@ -35,7 +35,7 @@ PARTS = 4
 
 
 class Stop(Exception):
-    """What interrupts a fit."""
+    """Interrupts a fit."""
 
 
 class StopAt(Listener):
@@ -49,20 +49,20 @@ class StopAt(Listener):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """One file for each micro-batch."""
+    """A folder with one file per micro-batch."""
     folder = tmp_path_factory.mktemp("stream")
     for i in range(PARTS):
         x, y = data(20, seed=i)
         numbers = np.full(20, i, "i4")
         table = pyarrow.table({"number": numbers, "features": list(x), "label": y.astype("i4")})
         pyarrow.parquet.write_table(table, folder / f"{i}.parquet")
-        os.utime(folder / f"{i}.parquet", (1e9 + i, 1e9 + i))  # the oldest comes first
+        os.utime(folder / f"{i}.parquet", (1e9 + i, 1e9 + i))  # Spark takes the oldest first
     return folder
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(spark, folder):
-    """The network fitted to one file after the other."""
+    """The state after fits to one file after the other."""
     net = SparkNetwork(spark, rich(), MASTER)
     for i in range(PARTS):
         net.fit(spark.read.schema(SCHEMA).parquet(f"file:{folder}/{i}.parquet"))
@@ -75,7 +75,7 @@ def stream(spark, folder):
 
 
 def fitted(spark, frame, path=None, master=MASTER, **options):
-    """(network, history) of a fit on all that is there."""
+    """Returns (network, history) of a fit on all available data."""
     if path is not None:
         options["checkpoints"] = Checkpoints(path=str(path))
     net = SparkNetwork(spark, rich(), master)
@@ -121,7 +121,7 @@ def test_a_restarted_query_goes_on_where_it_failed(spark, folder, uninterrupted,
 def test_a_micro_batch_that_spark_did_not_note_is_not_repeated(
     spark, folder, uninterrupted, tmp_path
 ):
-    """As when the driver dies between our checkpoint and Spark's."""
+    """As when the driver dies between our checkpoint and Spark's commit."""
     fitted(spark, stream(spark, folder), tmp_path)
     (tmp_path / "stream/commits/3").unlink()
     (tmp_path / "stream/commits/.3.crc").unlink()
@@ -236,7 +236,7 @@ def test_streams_and_what_is_none_are_not_mixed_up(spark, folder):
 
 
 class More(Listener):
-    """Adds records to a memory stream when an epoch ends, and stops its query after the second."""
+    """Adds records to a memory stream after the first epoch; stops the query after the second."""
 
     def __init__(self, spark, add):
         self.spark, self.add, self.threads = spark, add, []
@@ -249,9 +249,9 @@ class More(Listener):
 
 
 def memory_stream(spark):
-    """(DataFrame, function that adds so many records) of Spark's memory stream.
+    """Returns (DataFrame, function that adds `count` records) of Spark's memory stream.
 
-    pyspark has no name for it: it is reached as a class of the JVM.
+    pyspark has no API for it, so it is reached through its JVM class.
     """
     jvm = spark._jvm
     kind = jvm.org.apache.spark.sql.execution.streaming.runtime.MemoryStream
@@ -270,7 +270,7 @@ def memory_stream(spark):
 
 
 def test_sparks_memory_stream(spark):
-    """What is added while the network trains is the next micro-batch."""
+    """Records added during training form the next micro-batch."""
     frame, add = memory_stream(spark)
     add(20)
     more = More(spark, lambda: add(12))

@@ -1,4 +1,4 @@
-"""Tokenizers of columns of texts, against the package tokenizers asked directly."""
+"""Tokenizers of text columns match the tokenizers package."""
 
 import pickle
 from collections import Counter
@@ -46,7 +46,7 @@ def own_wordpiece():
 
 
 def test_merges_of_bytes_are_those_of_the_package(frame):
-    """Trained on all texts in one process, it has the same tokens with the same ids."""
+    """Trained on all texts in one process, it assigns the same ids to the same tokens."""
     own, trainer = own_bpe()
     own.train_from_iterator(CORPUS, trainer)
     ours = Tokenizer.train(frame, "text", kind="bpe", tokens=330, lowercase=False, min_count=1)
@@ -66,7 +66,7 @@ def test_an_empty_text_has_no_tokens_and_a_null_none():
 
 
 def test_word_pieces_are_those_of_the_package(frame):
-    """But for pairs that occur as often: among these its own choice differs from run to run."""
+    """Except ties between pairs, which the package breaks differently from run to run."""
     own, trainer = own_wordpiece()
     own.train_from_iterator(CORPUS, trainer)
     ours = Tokenizer.train(frame, "text", tokens=90, min_count=1)
@@ -87,7 +87,7 @@ def test_word_pieces_are_those_of_the_package(frame):
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A tokenizer.json with [CLS] and [SEP], which cuts and pads unless told otherwise."""
+    """A tokenizer.json with [CLS] and [SEP] that truncates and pads by default."""
     own, trainer = own_wordpiece()
     own.train_from_iterator(CORPUS, trainer)
     ends = [("[CLS]", 2), ("[SEP]", 3)]
@@ -104,7 +104,7 @@ def saved(tmp_path_factory):
 
 
 def test_a_column_of_ids(frame, saved, tmp_path):
-    """Lists of their own length; a null stays one. The columns that were there stay."""
+    """The lists vary in length; a null stays null; the other columns stay."""
     path, own = saved
     tokenizer = pickle.loads(pickle.dumps(Tokenizer.read(path.parent)))
     empty = F.when(F.col("id") != 3, F.col("text"))
@@ -127,7 +127,7 @@ def test_columns_may_have_dots_and_backticks(frame, saved):
 
 
 def test_pairs_of_texts_with_padding(frame, saved):
-    """What a module of Hugging Face takes: ids, mask and types, all of one length."""
+    """Hugging Face modules take ids, mask and types, all of one length."""
     path, own = saved
     own.enable_padding(length=50)
     pairs = frame.withColumn("other", F.lit(TEXTS[0])).where("id < 6")
