@@ -27,28 +27,28 @@ FRAMEWORKS = {"torch": ROOT / ".torch", "tensorflow": ROOT / ".tensorflow"}  # f
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
-SPARK_MODULE = "jdk.incubator.vector"  # Spark 4 starts its JVM with --add-modules of this one
+SPARK_MODULE = "jdk.incubator.vector"  # Spark 4 starts its JVM with --add-modules for it
 UNFINISHED = "unfinished"
-TEXTS = "sparkdl", "notebooks", "conf", "README.md", ".github"  # to spell
+TEXTS = "sparkdl", "notebooks", "conf", "README.md", ".github"  # checked for spelling
 FAST = ["-m", "not jvm and not slow"]  # markers of tests: see pyproject.toml
-SPARK_TESTS = "tests/spark", "tests/ml"  # what runs on another version of Spark, too
+SPARK_TESTS = "tests/spark", "tests/ml"  # also run on other versions of Spark
 TORCH_FILES = "tests/nn/tables/test_table_group.py", "tests/end_to_end/test_pages.py"
 TORCH_FILES += ("tests/test_notebook.py",)
-KERAS_TESTS = "tests/interop/keras/live"  # whose models compute on any of Keras's backends
+KERAS_TESTS = "tests/interop/keras/live"  # run on each of Keras's backends
 FRAMEWORK_TESTS = {
     "torch": ("tests/interop/torch", KERAS_TESTS, *TORCH_FILES, "-k", "torch or live"),
     "tensorflow": (KERAS_TESTS,),
 }
-OTHER_SPARK = (  # warnings of pyspark 3.5 itself, which leaves sockets to the collector
+OTHER_SPARK = (  # pyspark 3.5 leaves sockets to the garbage collector, which warns
     *("-W", "ignore::DeprecationWarning"),
     *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
 )
-ON_THE_CLUSTER = {"pyspark", "py4j"}  # left out of the archive: every Spark installation has them
-# Nor is there what nothing imports: a quarter, and half of the files, each of which a node of YARN
-# sets the rights of by a program. Wheels hold the libraries of oneDNN and Arrow three times.
+ON_THE_CLUSTER = {"pyspark", "py4j"}  # not in the archive: every Spark installation has them
+# Nor are files that nothing imports: a quarter of the bytes and half of the files. For each file a
+# YARN node starts a program that sets its permissions. Wheels have oneDNN and Arrow three times.
 UNUSED = ["*/tests/*", "*/include/*", "*/numpy/*.pyi", "lib/libdnnl.so", "lib/libdnnl.so.3.*"]
 UNUSED += ["*/pyarrow/*flight*", "*/pyarrow/*_python*.so", "*/pyarrow/*_python*.so.*.*"]
-SLOW = {"PYTHONDONTWRITEBYTECODE"}  # each of a hundred processes would compile all modules again
+SLOW = {"PYTHONDONTWRITEBYTECODE"}  # else a hundred processes each recompile all modules
 OWN_SPARK = {"SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "PYTHONPATH"}
 INSTALL_JAVA = (
     "install a JDK (apt install openjdk-17-jdk-headless, dnf install java-17-openjdk-devel, "
@@ -100,16 +100,16 @@ def demo_command(arguments):
 
 
 def test_command(arguments):
-    """run the tests; --fast: without those of Spark and clusters; --spark 3.5: those of Spark, on
-    that version of it; --torch, --tensorflow: those that need it; the rest goes to pytest"""
+    """run the tests; --fast: without Spark and clusters; --spark 3.5: only the Spark tests, on that
+    version; --torch, --tensorflow: only the tests that need it; other arguments go to pytest"""
     parser = argparse.ArgumentParser(prog="build.py test", add_help=False, allow_abbrev=False)
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--spark", metavar="VERSION")
     for name in FRAMEWORKS:
         parser.add_argument(f"--{name}", action="store_const", const=name, dest="framework")
     options, rest = parser.parse_known_args(arguments)
-    several = "--processes", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores, as tests wait
-    several += ("--maxfail", "20")  # where a cluster is broken, each test may take its time limit
+    several = "--processes", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores: tests wait
+    several += ("--maxfail", "20")  # if a cluster is broken, each test may run into its time limit
     command = "-m", "pytest", *FAST * options.fast
     if options.framework:
         rest = rest or [*several, *FRAMEWORK_TESTS[options.framework]]
@@ -123,7 +123,7 @@ def test_command(arguments):
 
 def bench_command(arguments):
     """time sparkdl: bench [name] [arguments]; without a name it lists them"""
-    if arguments[:1] == ["gpu"]:  # without Spark and .venv, by this Python's own CuPy and torch
+    if arguments[:1] == ["gpu"]:  # without Spark and .venv, on this Python's CuPy and torch
         raise SystemExit(call(sys.executable, "-m", "tests.benchmarks", *arguments))
     run_with_spark("-m", "tests.benchmarks", *arguments)
 
@@ -134,8 +134,8 @@ def cluster_command(arguments):
 
 
 def docs_command(arguments):
-    """make the documentation, dist/docs/index.html, of notebooks/ and the docstrings; --links:
-    ask the internet whether what it links to is there"""
+    """build the documentation, dist/docs/index.html, from notebooks/ and the docstrings; --links:
+    only check its links to other sites, online"""
     links = parse(docs_command, arguments, links="only check links to other sites, online").links
     setup()
     if links:
@@ -161,7 +161,7 @@ def lint_command(arguments):
     checks = [
         call(venv_python(), "-m", "ruff", "check", *["--fix"] * fix, *places),
         call(venv_python(), "-m", "ruff", "format", *["--check"] * (not fix), *places),
-        call(venv_python(), "-m", "mypy"),  # what it checks stands in pyproject.toml
+        call(venv_python(), "-m", "mypy"),  # pyproject.toml lists what it checks
         call(venv_python(), "-m", "codespell_lib", *TEXTS),
     ]
     raise SystemExit(max(checks))
@@ -187,7 +187,7 @@ def package_command(arguments):
     setup()
     wheel = build_wheel()
     zipped = DIST / f"sparkdl-{project()['version']}-pyfiles.zip"
-    shutil.copyfile(wheel, zipped)  # a wheel is a zip, but spark-submit goes by the name
+    shutil.copyfile(wheel, zipped)  # a wheel is a zip, but spark-submit goes by the extension
     archive = build_archive(wheel, options.with_pyspark, options.python_prefix)
     for made in (wheel, zipped, archive):
         print(f"{made.relative_to(ROOT)}  {made.stat().st_size / 1e6:.1f} MB")
@@ -199,7 +199,7 @@ COMMANDS = {each.__name__.removesuffix("_command"): each for each in FOR_USE + F
 
 
 def parse(command, arguments, epilog="", **options):
-    """The options of a command: a flag for each text, a value for each (placeholder, text)."""
+    """Parses the arguments of a command. Options are flags (help) or values (placeholder, help)."""
     name = command.__name__.removesuffix("_command")
     about = {"description": command.__doc__, "epilog": epilog}
     parser = argparse.ArgumentParser(prog=f"build.py {name}", **about)
@@ -215,10 +215,10 @@ def parse(command, arguments, epilog="", **options):
 
 
 def run_with_spark(*arguments, spark=None, framework=None):
-    """Become the .venv's python, so that signals and the exit code are the program's own.
+    """Replaces this process by the .venv's python, so that signals and exit code are the program's.
 
-    `spark` is the version of another Spark than the pinned one, which then stands before it.
-    `framework` is one of FRAMEWORKS, each in a folder of its own, on which Keras then computes.
+    `spark` is a version of Spark to use instead of the pinned one. `framework`, one of FRAMEWORKS,
+    is installed in a folder of its own; Keras then computes on it.
     """
     check_java(os.environ)
     setup()
@@ -238,7 +238,7 @@ def run_with_spark(*arguments, spark=None, framework=None):
 
 
 def install_spark(version):
-    """The folder with the newest pyspark of a version such as 3.5; installed if it is not there."""
+    """Returns the folder with the newest pyspark of a version such as 3.5, installed if missing."""
     if not re.fullmatch(r"\d+\.\d+(\.\d+)?", version):
         fail(f"--spark must be a version such as 3.5 or 3.5.9, got {version!r}", code=2)
     folder = SPARKS / version
@@ -255,8 +255,8 @@ def install_spark(version):
 
 
 def spark_environment(environ):
-    """`environ` with workers on the .venv's python, without the user's own Spark, which would
-    stand before the pinned one, and without what makes processes slow to start."""
+    """Returns `environ` with workers on the .venv's python, without the user's own Spark, which
+    would hide the pinned one, and without settings that slow down the start of processes."""
     python = str(venv_python())
     kept = {name: value for name, value in environ.items() if name not in OWN_SPARK | SLOW}
     fixed = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python, "PYTHONNOUSERSITE": "1"}
@@ -264,19 +264,19 @@ def spark_environment(environ):
 
 
 def call(*command, **options):
-    """The exit code of a command, run at the root; what it prints is shown."""
+    """Runs a command at the root, shows its output and returns its exit code."""
     return subprocess.call([str(part) for part in command], cwd=ROOT, **options)
 
 
 def must(what, *command, **options):
     code = call(*command, **options)
     if code:
-        shown = code if code > 0 else 128 - code  # a signal, numbered as shells do
+        shown = code if code > 0 else 128 - code  # a signal, numbered as in shells
         fail(f"{what} failed with exit code {shown}; the reason stands above", shown)
 
 
 def output(*command):
-    """Returns what a command prints, or nothing if it cannot run."""
+    """Returns the output of a command; "" if it fails."""
     try:
         parts = [str(part) for part in command]
         return subprocess.check_output(parts, stderr=subprocess.STDOUT, text=True, timeout=60)
@@ -288,7 +288,7 @@ def output(*command):
 
 
 def setup():
-    """Bring .venv to what the lock file says; a matching stamp means there is nothing to do."""
+    """Installs the packages of the lock file into .venv, unless its stamp is up to date."""
     if is_ready():
         return
     with one_setup_at_a_time():
@@ -299,7 +299,7 @@ def setup():
         try:
             install()
         except SystemExit as stop:
-            if stop.code < 128:  # pip gave up by itself, offline perhaps: what there was is whole
+            if stop.code < 128:  # pip itself failed, perhaps offline: .venv is still intact
                 stamp().unlink()
             raise
         stamp().write_text(fingerprint())
@@ -314,7 +314,7 @@ def stamp():
 
 
 def fingerprint():
-    """Changes when the pinned packages, the project's metadata or the place of the checkout do."""
+    """Returns a hash of the pinned packages, the project's metadata and the checkout's path."""
     if not LOCK.exists():
         fail(f"{LOCK.name} must stand beside build.py, got none; git checkout {LOCK.name}")
     return hashlib.sha256(LOCK.read_bytes() + PROJECT.read_bytes() + bytes(ROOT)).hexdigest()
@@ -326,7 +326,7 @@ def read(path):
 
 @contextlib.contextmanager
 def one_setup_at_a_time():
-    """A second run waits for the first; the lock goes away with its process, so none stays."""
+    """Makes a second run wait for the first; the lock is released when its process ends."""
     with open(__file__) as held:
         with contextlib.suppress(ImportError):  # Windows has no fcntl
             import fcntl
@@ -336,10 +336,10 @@ def one_setup_at_a_time():
 
 
 def make_venv():
-    """A working .venv; one that was left half made, or whose Python is gone, is made again."""
+    """Makes .venv; remakes it if it was left unfinished or its Python is gone."""
     if VENV.exists() and (read(stamp()) == UNFINISHED or not has_own_pip()):
         print(f"{VENV.name} is not whole; making it again", flush=True)
-        old = VENV.with_name(f"{VENV.name}.old")  # so that no half of it is taken for a whole one
+        old = VENV.with_name(f"{VENV.name}.old")  # a half-deleted one must not pass for whole
         shutil.rmtree(old, ignore_errors=True)
         VENV.rename(old)
         shutil.rmtree(old, ignore_errors=True)
@@ -348,12 +348,12 @@ def make_venv():
             fail("Python must have the module ensurepip, got none; apt install python3-venv")
         VENV.mkdir()
         stamp().write_text(UNFINISHED)
-        base = getattr(sys, "_base_executable", sys.executable)  # sys.executable may lie in .venv
+        base = getattr(sys, "_base_executable", sys.executable)  # sys.executable may be in .venv
         must("making .venv", base, "-m", "venv", VENV)
 
 
 def has_own_pip():
-    """Whether .venv has a working pip: without pyvenv.cfg its Python has the one outside."""
+    """Whether .venv has a working pip: without pyvenv.cfg its Python uses the outer one."""
     code = "import pip, sys; print(pip if sys.prefix != sys.base_prefix else '')"
     return bool(output(venv_python(), "-c", code).strip())
 
@@ -381,7 +381,7 @@ def venv_python(venv=None):
 
 
 def check_java(environ):
-    """Refuse a missing, old or reduced Java here, where one sentence can say what to do."""
+    """Refuses a missing, old or reduced Java early, with a sentence that says what to do."""
     java = find_java(environ)
     if not java:
         fail(f"Spark needs Java {OLDEST_JAVA} or newer, found none; {INSTALL_JAVA}")
@@ -395,7 +395,7 @@ def check_java(environ):
 
 
 def find_java(environ):
-    """The java that Spark will take: JAVA_HOME's, or the first on the PATH."""
+    """Returns the java that Spark will use: JAVA_HOME's, or the first on the PATH."""
     home = environ.get("JAVA_HOME")
     if home:
         java = shutil.which("java", path=str(Path(home, "bin")))
@@ -404,7 +404,7 @@ def find_java(environ):
 
 
 def java_version(text):
-    """Major version in the output of `java -version`: "1.8.0_392" is 8, "21-ea" is 21."""
+    """Returns the major version that `java -version` prints: "1.8.0_392" is 8, "21-ea" is 21."""
     match = re.search(r'version "(\d+)(?:\.(\d+))?', text)
     if not match:
         return None
@@ -416,8 +416,8 @@ def java_version(text):
 
 
 def lock(upgrade):
-    """One pin per package for every system and Python that the project supports."""
-    names = "dev", "docs", "notebook", "test"  # no gpu: a gigabyte
+    """Writes one pin per package for all systems and Pythons that the project supports."""
+    names = "dev", "docs", "notebook", "test"  # gpu would add a gigabyte
     extras = [f"--extra={name}" for name in names]
     options = [*extras, "--universal", "--generate-hashes", "--fork-strategy", "fewest"]
     oldest = ".".join(map(str, OLDEST_PYTHON))
@@ -428,7 +428,7 @@ def lock(upgrade):
 
 
 def pins(text):
-    """Blocks of the lock file, each (package, lines): its pin, its hashes, who asked for it."""
+    """Returns the blocks of the lock file as (package, lines): pin, hashes and requesters."""
     blocks = re.findall(r"^[A-Za-z0-9].*(?:\n[ \t].*)*", text, flags=re.MULTILINE)
     return [(normal(block), block) for block in blocks]
 
@@ -438,7 +438,7 @@ def requested_by(block):
 
 
 def runtime_pins(text, wanted):
-    """The part of the lock file that `wanted` packages and what they ask for need."""
+    """Returns the lines of the lock file for the `wanted` packages and their dependencies."""
     blocks, names, before = pins(text), set(wanted), None
     while names != before:
         before = set(names)
@@ -447,7 +447,7 @@ def runtime_pins(text, wanted):
 
 
 def normal(requirement):
-    """The name in a requirement, spelled as the index does: "PyYAML>=6" is pyyaml."""
+    """Returns the normalized name in a requirement: "PyYAML>=6" gives pyyaml."""
     return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement).group()).lower()
 
 
@@ -455,7 +455,7 @@ def normal(requirement):
 
 
 def project():
-    import tomllib  # new in 3.11; an older Python is still to be told so by check_python
+    import tomllib  # new in 3.11; older Pythons must get as far as check_python
 
     return tomllib.loads(PROJECT.read_text())["project"]
 
@@ -466,7 +466,7 @@ def build_wheel():
 
 
 def build_archive(wheel, with_pyspark, python_prefix):
-    """A relocatable environment: the runtime part of the lock and the wheel, nothing else."""
+    """Builds a relocatable environment of the wheel and the runtime packages of the lock alone."""
     archive = DIST / f"sparkdl-{project()['version']}-env.tar.gz"
     with tempfile.TemporaryDirectory() as scratch:
         environment = Path(scratch, "environment")
@@ -476,7 +476,7 @@ def build_archive(wheel, with_pyspark, python_prefix):
         unused = [part for pattern in UNUSED for part in ("--exclude", pattern)]
         given = *prefix, *unused, "--prefix", environment
         must("venv-pack", *pack, *given, "--output", archive)
-    archive.chmod(0o644)  # venv-pack leaves it readable by its owner only
+    archive.chmod(0o644)  # venv-pack makes it readable by its owner only
     return archive
 
 

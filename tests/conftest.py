@@ -1,4 +1,4 @@
-"""One Spark for all tests that need it: two executor processes take some 15 s to start."""
+"""Fixtures of all tests; they share one Spark, whose two executors take some 15 s to start."""
 
 import gc
 import os
@@ -28,13 +28,13 @@ fork_workers()
 keep_programs()  # before the first test file loads JAX
 break_lines_with_calls()
 
-DONE_BEFORE_SPARK = []  # functions that end what holds memory nobody needs any more
+DONE_BEFORE_SPARK = []  # functions that stop services whose memory is no longer needed
 SMALL = {
     "spark.sql.shuffle.partitions": 3,
     "spark.default.parallelism": 3,
-    # How an executor ended is waited for, before all that is told is that its line broke.
+    # Gives an executor's exit status time to arrive before its disconnection is reported.
     "spark.standalone.executorRemoveDelayOnDisconnection": "120s",
-    "spark.sparkdl.keptData": 0,  # tests look at what a fit leaves behind; some set another value
+    "spark.sparkdl.keptData": 0,  # tests check what a fit leaves behind; some override it
 } | IN_TESTS
 
 
@@ -43,7 +43,7 @@ def pytest_addoption(parser):
     parser.addoption("--processes", type=int, default=1, metavar="COUNT", help=text)
 
 
-@pytest.hookimpl(trylast=True)  # when there is a terminal
+@pytest.hookimpl(trylast=True)  # once the terminal reporter exists
 def pytest_configure(config):
     if in_forks(config):
         terminal = config.pluginmanager.get_plugin("terminalreporter")
@@ -59,7 +59,7 @@ def pytest_exception_interact():
     cancel_jobs()
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m chooses
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config, items):
     for item in filter(needs_jvm, items):
         item.add_marker("jvm")
@@ -68,30 +68,30 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish(session):
-    gc.freeze()  # thousands of tests: each full collection would walk all that they are made of
+    gc.freeze()  # full garbage collections would traverse thousands of test items
 
 
-@pytest.hookimpl(trylast=True)  # when the test's own fixtures have ended
+@pytest.hookimpl(trylast=True)  # after the teardown of the test's own fixtures
 def pytest_runtest_teardown():
     forget_programs()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def own_places(tmp_path_factory, request):
-    """Caches and settings that are not the user's; processes that are started inherit them."""
+    """Gives the tests and the processes they start caches and settings apart from the user's."""
     frugal_spark(tmp_path_factory.mktemp("spark-conf"))
-    shared = tmp_path_factory.getbasetemp()  # by the processes of one run
+    shared = tmp_path_factory.getbasetemp()  # among the processes of one run
     os.environ["XDG_CACHE_HOME"] = str(shared / "cache")
     wanted = any(map(needs_jvm, request.session.items))
     making = class_archive.begin() if wanted else None
     yield
-    if making is not None:  # a run of few tests may end first
+    if making is not None:  # a short run may end first
         class_archive.end(making)
 
 
 @pytest.fixture(scope="session")
 def spark():
-    """A SparkSession with two executors, one task each at a time."""
+    """A SparkSession with two executors of one core each."""
     from sparkdl.spark.session import session
     from tests.support.executors import all_awaited
 
@@ -109,7 +109,7 @@ def sc(spark):
 
 @pytest.fixture(scope="session")
 def hdfs(tmp_path_factory):
-    """A tests.cluster.hdfs.Hdfs of two DataNodes."""
+    """A tests.cluster.hdfs.Hdfs with two DataNodes."""
     folder = tmp_path_factory.mktemp("hdfs")
     running = or_skip("hdfs", lambda: Hdfs(folder).start())
     yield running
@@ -118,9 +118,9 @@ def hdfs(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def yarn(hdfs, request):
-    """A tests.cluster.yarn.Yarn of two NodeManagers."""
+    """A tests.cluster.yarn.Yarn with two NodeManagers."""
     running = or_skip("yarn", lambda: Yarn(hdfs).start())
-    if in_forks(request.config):  # `in_order` has put what needs it first
+    if in_forks(request.config):  # `in_order` runs the tests that need it first
         DONE_BEFORE_SPARK.append(running.stop)
     yield running
     running.stop()

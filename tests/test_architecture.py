@@ -1,6 +1,6 @@
-"""Holds the arrows between the parts of sparkdl, the one home of each outside library, and sizes.
+"""The architecture: which parts import which, where outside libraries may be used, file lengths.
 
-A rule is a function that lists what breaks it, so each is also asked about code that does.
+A rule is a function that lists violations; each rule is also tested on code that violates it.
 """
 
 import ast
@@ -90,9 +90,9 @@ HOME = {
     "onnxruntime": {"interop/onnx"},
     "tokenizers": {"spark/text"},
     "torch": {"interop/torch", "interop/keras/live"},
-    "cloudpickle": {"interop/live"},  # functions that travel from the driver to its executors
+    "cloudpickle": {"interop/live"},  # for functions sent from the driver to its executors
     "ml_dtypes": {"engine"},
-    "socket": {"exchange", "spark/cluster_check", "data/hadoop"},  # there for names alone
+    "socket": {"exchange", "spark/cluster_check", "data/hadoop"},  # data/hadoop: only addresses
     "selectors": {"exchange"},
     "ssl": {"exchange"},
     "cryptography": {"exchange"},
@@ -108,12 +108,12 @@ HOME = {
     "hdfs_native": {"data"},
     "requests": {"data"},
     "threadpoolctl": {"training"},
-    "keras": {"interop/keras/live"},  # its files are read without it
+    "keras": {"interop/keras/live"},  # Keras files are read without it
     "jax": {"interop/keras/live"},
     "tensorflow": {"interop/keras/live"},
-    "pickle": set(),  # data from elsewhere must never be able to run code here
+    "pickle": set(),  # unpickling foreign data could run code
 }
-# The modules that users import from: lists of names, which no part of sparkdl needs.
+# Modules that re-export names for users; no part of sparkdl imports them.
 FACE = {
     "nn": "activations clipping constraints initializers layers losses optimizers schedules"
     " solvers weight_noise zoo",
@@ -131,7 +131,7 @@ TESTS_OF_NO_UNIT |= {"support", "typing"}
 LONGEST_FILE, LONGEST_MEDIAN = 400, 120
 
 
-# The rules. `files` is {path inside sparkdl: source}.
+# The rules; `files` is {path inside sparkdl: source}
 
 
 def wrong_arrows(files):
@@ -146,7 +146,7 @@ def wrong_arrows(files):
 
 
 def inner_files(files):
-    """Imports of what is a package's own, from outside of it: callers ask what stands before it."""
+    """Imports of a package's internals from outside; callers use the package in front of it."""
     for path, source in files.items():
         for name in sorted(set(imports(path, source))):
             for package, home in INNER.items():
@@ -165,7 +165,7 @@ def strayed_libraries(files):
 
 
 def cycle(files):
-    """The modules of one import cycle, or nothing. What a function imports comes too late."""
+    """The modules of one import cycle, or nothing. Imports inside functions don't count."""
     modules = {module_of(path) for path in files}
     graph = {}
     for path, source in files.items():
@@ -179,7 +179,7 @@ def cycle(files):
 
 
 def circle(files):
-    """The modules of a circle of files that use each other, be it by imports within functions."""
+    """The modules of one import cycle, imports inside functions included, or nothing."""
     try:
         graphlib.TopologicalSorter(ImportGraph(files).edges).prepare()
     except graphlib.CycleError as error:
@@ -198,7 +198,7 @@ def long_files(files):
 
 
 def bare_folders(files):
-    """Folders of modules without __init__.py: they cannot be imported from a --py-files zip."""
+    """Folders of modules without __init__.py, which cannot be imported from a --py-files zip."""
     folders = {path.rpartition("/")[0] for path in files}
     for folder in sorted(folders):
         init = f"{folder}/__init__.py".removeprefix("/")
@@ -207,7 +207,7 @@ def bare_folders(files):
 
 
 def strangers(paths):
-    """What stands at the top level of the checkout, or as a folder of tests, and should not."""
+    """Unexpected files at the top level of the checkout, and unexpected folders of tests."""
     for path in paths:
         top, *rest = path.split("/")
         if top not in TOP_LEVEL and not top.startswith("."):
@@ -220,9 +220,9 @@ def strangers(paths):
 # Reading the code
 
 
-@cache  # several rules ask
+@cache  # several rules need it
 def imports(path, source, everywhere=True):
-    """Full names of what a file imports; with everywhere=False only what runs on import."""
+    """Full names that a file imports; everywhere=False: only those imported when it is loaded."""
     tree, names = ast.parse(source), []
     for node in ast.walk(tree) if everywhere else run_on_import(tree):
         if isinstance(node, ast.Import):
@@ -243,7 +243,7 @@ def run_on_import(tree):
 
 
 def origin(path, node):
-    """The module that an import-from names, dots resolved."""
+    """The absolute module that an import-from names."""
     if not node.level:
         return node.module
     package = ["sparkdl", *path.split("/")][: -node.level]
@@ -255,7 +255,7 @@ def unit_of(path):
 
 
 def inner_unit(name):
-    """The part of sparkdl that a name belongs to, or None for names from outside."""
+    """The part of sparkdl that a name belongs to; None for outside names."""
     package, _, rest = name.partition(".")
     return rest.partition(".")[0] if package == "sparkdl" else None
 
@@ -275,7 +275,7 @@ def within(name, whole, separator):
     return name == whole or name.startswith(whole + separator)
 
 
-# The rules asked about sparkdl
+# The rules applied to sparkdl
 
 RULES = [wrong_arrows, inner_files, strayed_libraries, cycle, circle, long_files, bare_folders]
 
@@ -299,7 +299,7 @@ def test_checkout_holds_no_strangers():
     assert not list(strangers(listed.stdout.split("\n")[:-1]))
 
 
-# The rules asked about code that breaks them
+# The rules applied to code that violates them
 
 ARROWS = [
     ("engine/graph.py", "from sparkdl.nn import layers", "imports sparkdl.nn"),

@@ -1,4 +1,4 @@
-"""Decisions of build.py before it installs or starts anything. No network, no Spark."""
+"""What build.py decides before it installs or starts anything, without network or Spark."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ OLD_PYTHONS = [(2, 7, 18), (3, 6, 15), (3, 10, 13)]
 
 @pytest.fixture
 def build():
-    """build.py as a module of its own, so that a test may change its places."""
+    """A fresh module of build.py, whose paths a test may change."""
     spec = importlib.util.spec_from_file_location("sparkdl_build", ROOT / "build.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -25,7 +25,7 @@ def build():
 
 @pytest.fixture
 def checkout(build, tmp_path, monkeypatch):
-    """An empty checkout in which pip and venv leave a note instead of working."""
+    """An empty checkout whose pip and venv only record their calls."""
     (tmp_path / ".requirements.lock").write_text("numpy==2.4.6 \\\n    --hash=sha256:00\n")
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     places = {"ROOT": ".", "VENV": ".venv", "LOCK": ".requirements.lock"}
@@ -179,7 +179,7 @@ def test_java_version(build, text, version):
 
 @pytest.fixture
 def java_home(tmp_path):
-    """A JAVA_HOME whose java says what it is told to."""
+    """A JAVA_HOME whose java prints a given text."""
 
     def make(version, modules):
         java = tmp_path / "bin" / "java"

@@ -1,4 +1,4 @@
-"""The command line: what it understands, one sentence for an error, and each command once."""
+"""The command line: options, one-sentence errors, and one run of each command."""
 
 import re
 import subprocess
@@ -35,7 +35,7 @@ output: model
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Run a command in a folder of its own that holds run.yaml: (exit code, stdout, stderr)."""
+    """Runs a command in a new folder with run.yaml; gives (exit code, stdout, stderr)."""
     (tmp_path / "run.yaml").write_text(SMALL)
     monkeypatch.chdir(tmp_path)
 
@@ -46,7 +46,7 @@ def run(tmp_path, monkeypatch, capsys):
     return command
 
 
-# What needs no Spark
+# Commands without Spark
 
 
 def test_summary_prints_the_network(run):
@@ -137,7 +137,7 @@ def test_package_runs_as_a_module_and_as_a_file(start, tmp_path):
     assert done.stderr == ""
 
 
-# On the tests' Spark, which is lent to the commands
+# Commands on the tests' Spark
 
 
 def test_train_reports_and_saves(run, spark):
@@ -164,7 +164,7 @@ def test_resumed_run_ends_with_the_weights_of_the_whole_one(run, spark):
 
 @pytest.fixture
 def model(tmp_path):
-    """A network with first values, saved in the folder that `run` runs in."""
+    """An initialized network, saved in the folder that `run` runs in."""
     network = Network(demo_run.network())
     network.save(tmp_path / "model")
     return network

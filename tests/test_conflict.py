@@ -1,4 +1,4 @@
-"""A second distribution with our import name is named, with the cure; nothing else is."""
+"""The error about another distribution with our import name; other distributions are ignored."""
 
 import sys
 import warnings
@@ -10,7 +10,7 @@ from sparkdl.conflict import warn_if_shadowed
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
-    """Pretend that a distribution is installed, by its metadata on the path."""
+    """Puts the metadata of a distribution on the path, as if it were installed."""
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
 
     def add(name, version):

@@ -1,6 +1,6 @@
-"""The documentation: the reference has every public name and option, and pages keep their form.
+"""The documentation: the reference covers every public name and option; pages keep their form.
 
-Links and places are held by tests/test_readmes.py, code by tests/end_to_end/test_pages.py.
+tests/test_readmes.py checks links and paths, tests/end_to_end/test_pages.py runs the code.
 """
 
 import importlib
@@ -18,13 +18,13 @@ from tests.support.pages import DOCS, FENCED, ROOT, blocks, commands, pages, rea
 from tests.test_readmes import page_at
 
 MODULES = [*sparkdl.MODULES, "ml", "tune"]
-LANGUAGES = {"", "python", "bash", "yaml"}  # of blocks; others are directives of Sphinx
+LANGUAGES = {"", "python", "bash", "yaml"}  # of code blocks; others are Sphinx directives
 DIRECTIVE = re.compile(r"\{[\w-]+\}.*")
 REFERENCE = "\n".join(path.read_text() for path in sorted((DOCS / "reference").glob("*.md")))
 
 
 def documented():
-    """Names that the reference has, as `sparkdl.Dense` or `sparkdl.layers.Dense`."""
+    """{object: its name in the reference}, such as `sparkdl.Dense` or `sparkdl.layers.Dense`."""
     alone = re.findall(r"^\.\. auto(?:class|function):: (\S+)$", REFERENCE, re.MULTILINE)
     whole = re.findall(r"^\.\. automodule:: (\S+)\n   :members:$", REFERENCE, re.MULTILINE)
     names = [f"{name}.{each}" for name in whole for each in importlib.import_module(name).__all__]
@@ -37,7 +37,7 @@ def thing_at(path):
 
 
 def public():
-    """{thing: its shortest name} of all that users may import."""
+    """{object: its shortest name} of everything that users may import."""
     homes = [(f"sparkdl.{module}", module) for module in MODULES]
     names = [
         f"{home}.{name}" for home, _ in homes for name in importlib.import_module(home).__all__
@@ -60,7 +60,7 @@ def test_every_public_name_has_a_docstring():
 
 
 def unexplained(thing):
-    """Options of a class or function that its docstring does not explain."""
+    """Parameters that the docstring of a class or function does not explain."""
     if inspect.isclass(thing) and issubclass(thing, Exception):
         return []
     kinds = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
@@ -69,7 +69,7 @@ def unexplained(thing):
 
 
 def explains(thing, name):
-    """Whether "Parameters" has an option or says of which it is short, or "Attributes" keeps it."""
+    """Whether "Parameters" or "Attributes" lists an option, or mentions it as a shorthand."""
     text = inspect.getdoc(thing) or ""
     _, _, parameters = text.replace("Attributes\n", "Parameters\n").partition(
         "Parameters\n----------\n"
@@ -135,20 +135,20 @@ def test_our_words_for_those_of_others_exist():
     assert words - names_in(PACKAGE) - free == set()
 
 
-# Links to other sites; `python build.py docs --links` asks whether they answer
+# Links to other sites; `python build.py docs --links` checks them online
 
 LINK = re.compile(r"\]\((\w+:[^)]*)\)|<(\w+://[^>]*)>")
 GUIDES = [*pages(), ".github/CONTRIBUTING.md", ".github/CHANGELOG.md"]
 
 
 def links_of(text):
-    """The links to other sites in Markdown, without its blocks of code."""
+    """The links to other sites in Markdown, outside of code blocks."""
     prose = FENCED.sub("", text)
     return [marked or bare for marked, bare in LINK.findall(prose)]
 
 
 def is_sound(link):
-    """Whether a link is https, to a host with a name that any site can have, without a blank."""
+    """Whether a link uses https, has a full domain name and no blanks."""
     parts = urlsplit(link)
     named = re.fullmatch(r"([a-z0-9-]+\.)+[a-z]{2,}", parts.hostname or "")
     return bool(parts.scheme == "https" and named and not re.search(r"\s", link))
@@ -196,7 +196,7 @@ def test_command_is_understood(line):
     assert conf is None or "://" in conf or (ROOT / conf).exists()
 
 
-# What is promised
+# Promises
 
 PROMISED = re.findall(
     r"^\| .*\. \| (.*) \|$", read("notebooks/explanation/security.md"), re.MULTILINE

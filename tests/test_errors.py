@@ -1,4 +1,4 @@
-"""Errors that travel as JSON arrive as they were; JSON that is no error's makes a WorkerError."""
+"""Errors sent as JSON arrive unchanged; JSON that describes no error becomes a WorkerError."""
 
 import json
 
@@ -15,11 +15,11 @@ CLASSES = sorted(
 TEXT = "record 7: must be finite,\ngot \N{SNOWMAN} \0 {'a': 1}"
 ARGUMENTS = {PeerError: [(3, "left", "gone"), (None, "right", TEXT)]}
 EVERY = [(kind, args) for kind in CLASSES for args in ARGUMENTS.get(kind, [(TEXT,), ("",)])]
-MESSAGE = 1 << 20  # bytes of JSON that a message may have
+MESSAGE = 1 << 20  # most bytes of JSON in a message
 
 
 def travelled(error, whose="worker 1"):
-    """The error after a way as bytes."""
+    """Returns the error after a round trip through JSON bytes."""
     return error_from_json(json.loads(json.dumps(error_to_json(error)).encode()), whose)
 
 
@@ -49,7 +49,7 @@ def test_an_error_without_notes_gets_none():
 
 
 class Narrow(ShapeError):
-    """Made from what does not travel, with a text of its own."""
+    """Has arguments that JSON cannot hold, and its own text."""
 
     def __init__(self, first, second):
         super().__init__(first, second)
@@ -60,7 +60,7 @@ class Narrow(ShapeError):
 
 
 class Refused(PeerError):
-    """One that is made from less."""
+    """Takes fewer arguments than its base."""
 
     def __init__(self, host):
         super().__init__(None, host, "has refused")
@@ -95,7 +95,7 @@ def test_any_other_error_names_its_worker_its_type_and_its_place():
 
 
 class DataErrorOfOthers(Exception):
-    """Like the errors of other packages that bear names of ours."""
+    """An error of another package that has the name of one of ours."""
 
     def __str__(self):
         raise ValueError("no text")

@@ -1,4 +1,4 @@
-"""Elements escape what they are given."""
+"""HTML elements escape their contents."""
 
 from html.parser import HTMLParser
 

@@ -1,4 +1,4 @@
-"""The public names: all there, documented, distinct, seen by tools, and loaded late."""
+"""The public names: complete, documented, distinct, visible to tools, and loaded lazily."""
 
 import ast
 import importlib
@@ -25,18 +25,18 @@ MODULES = {name: importlib.import_module(f"sparkdl.{name}") for name in sparkdl.
 
 
 def run(code):
-    """What a new process prints as JSON."""
+    """Returns what a new process prints as JSON."""
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
     return json.loads(done.stdout)
 
 
 def modules_after(statement):
-    """Names of all modules that a new process has loaded after a statement."""
+    """Returns the names of all modules that a new process has loaded after a statement."""
     return set(run(f"import sys, json\n{statement}\nprint(json.dumps(sorted(sys.modules)))"))
 
 
 def public():
-    """{short name: all things that have it}, of sparkdl and of its modules."""
+    """Returns {short name: all objects with it} of sparkdl and its modules."""
     found = defaultdict(set)
     for home in [*HERE, *(f"sparkdl.{module}" for module in MODULES)]:
         names = HERE.get(home) or sys.modules[home].__all__
@@ -114,7 +114,7 @@ def test_every_name_is_that_of_one_thing_which_is_documented():
     assert not {name: things for name, things in found.items() if len(things) > 1}
     assert not {*MODULES} & {*found}
     for name, [thing] in found.items():
-        text = thing.__doc__  # what a dataclass writes itself begins with a signature
+        text = thing.__doc__  # docstrings that a dataclass generates begin with a signature
         assert callable(thing) and text and not text.startswith(f"{name}("), name
 
 
@@ -161,11 +161,11 @@ def test_an_unknown_name_is_an_attribute_error_that_says_where_it_is(name):
         getattr(sparkdl, name)
 
 
-# What tools see
+# Tools
 
 
 def stub_names():
-    """{name: module} that __init__.pyi gives to type checkers."""
+    """Returns {name: module} that __init__.pyi gives to type checkers."""
     for node in ast.parse((ROOT / "sparkdl/__init__.pyi").read_text()).body:
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:

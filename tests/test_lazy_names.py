@@ -1,4 +1,4 @@
-"""Packages whose names are loaded when they are first used."""
+"""Packages that load their names on first use."""
 
 import ast
 import importlib
@@ -18,7 +18,7 @@ PACKAGES = {name: importlib.import_module(name) for name in [*LATE, "sparkdl.spa
 
 
 def names_after(statement):
-    """The names of sparkdl's modules that a new process has loaded after a statement."""
+    """Returns the modules of sparkdl that a new process has loaded after a statement."""
     code = f"import sys, json\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
     return {name for name in json.loads(done.stdout) if name.startswith("sparkdl.")}
@@ -54,7 +54,7 @@ def test_the_package_s_own_modules_are_found_as_its_attributes():
 
 
 def stub_names(package):
-    """{name: module} that a package's __init__.pyi gives to type checkers, and its `__all__`."""
+    """Returns {name: module} that a package's __init__.pyi gives type checkers, and `__all__`."""
     names, listed = {}, None
     path = ROOT / package.replace(".", "/") / "__init__.pyi"
     for node in ast.parse(path.read_text()).body:

@@ -1,7 +1,7 @@
-"""Each module's test stands at the module's own path.
+"""The tests of each module are at the mirrored path.
 
-Of sparkdl/a/b/c.py that is tests/a/b/test_c.py, another test in tests/a/b where one covers the
-folder, or tests/a/test_b.py where the folder is a family that one table asks.
+The test of sparkdl/a/b/c.py is tests/a/b/test_c.py, another test in tests/a/b that covers the
+folder, or tests/a/test_b.py if one table of cases covers the folder.
 """
 
 from pathlib import Path

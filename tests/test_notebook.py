@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, and are stored with what they print and draw."""
+"""The notebooks run from top to bottom, and are stored with their outputs."""
 
 import re
 from pathlib import Path
@@ -9,10 +9,10 @@ import pytest
 from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
-LIMIT = 240  # seconds for a cell, and for the kernel to come
+LIMIT = 240  # seconds for a cell, and for the kernel to start
 SMALL = {"BLOCKS": 1, "EPOCHS": 1, "FOLDS": 2, "RECORDS": 640, "TRIALS": 5}
-# Of all notebooks one Spark: a second one costs as much as most of them train. To compile a query
-# takes longer than to interpret it on so few rows.
+# All notebooks share one Spark: starting another takes as long as most of them train. On so few
+# rows, interpreting a query is faster than compiling it.
 ONE_SPARK = """
 from functools import partial
 from sparkdl.spark import session
@@ -21,10 +21,10 @@ shared = session.start(config=config | {"spark.sql.shuffle.partitions": 2})
 session.stop_shared = partial(session.stop, shared)
 session.stop = lambda spark: spark.catalog.clearCache()
 """
-FORGET = "%reset -f\n__spec__ = None"  # which processes that a notebook spawns ask for
+FORGET = "%reset -f\n__spec__ = None"  # which processes that a notebook spawns look up
 NO_SPARK = "from sparkdl.spark import session; session.stop_shared()"
 FIGURE = r"0\.\d+"
-# Of each notebook: what it prints when it runs in small, and its pictures.
+# Patterns in the output of each notebook when it runs with SMALL, and its number of pictures.
 NOTEBOOKS = {
     "01_quickstart": (["where time went", rf"accuracy {FIGURE}"], 4),
     "02_pipeline_and_cross_validation": (
@@ -110,13 +110,13 @@ NEEDS = {"14_from_horovod_and_torchdistributor": "torch"}  # python build.py tes
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Run a notebook in small: `run(notebook)` gives the folder that its kernel runs in.
+    """Runs a notebook with SMALL: `run(notebook)` returns the working folder of its kernel.
 
-    All have one kernel and one Spark, which cost more to start than most cells to run. Each finds
-    no name of those before it.
+    All share one kernel and one Spark, which take longer to start than most cells to run. No
+    notebook sees the names of those before it.
     """
     folder = tmp_path_factory.mktemp("notebooks")
-    # Of ports that are free, others may take one before the kernel does.
+    # Another process may take a free port before the kernel does, so the kernel uses IPC.
     line = {"transport": "ipc", "ip": str(tmp_path_factory.mktemp("line") / "to")}
     options = {"config": Config(KernelManager=line), "timeout": LIMIT, "startup_timeout": LIMIT}
     resources = {"metadata": {"path": str(folder)}}
@@ -131,7 +131,7 @@ def run(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in SMALL.items():
             patch.setenv(f"SPARKDL_{name}", str(value))
-        patch.setenv("SPARKDL_NOTEBOOKS", str(ROOT / "notebooks"))  # where files beside them are
+        patch.setenv("SPARKDL_NOTEBOOKS", str(ROOT / "notebooks"))  # where their data files are
         execute(nbformat.v4.new_notebook(), ONE_SPARK)
         yield execute
         execute(nbformat.v4.new_notebook(), NO_SPARK)

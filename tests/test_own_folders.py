@@ -1,4 +1,4 @@
-"""What this user alone can change is told from the rest; a user without a home has caches too."""
+"""Folders and files that others could change are refused; users without a home have a cache, too."""
 
 import os
 import re
@@ -106,7 +106,7 @@ def test_a_file_that_is_not_finished_leaves_the_old_one(tmp_path):
     path.write_bytes(b"old")
     with pytest.raises(ZeroDivisionError), replaced_file(path) as file:
         file.write(b"new")
-        1 / 0  # noqa: B018, an error of who writes
+        1 / 0  # noqa: B018, the writer fails
     assert path.read_bytes() == b"old" and [*tmp_path.iterdir()] == [path]
 
 
