@@ -12,6 +12,6 @@ def rng():
 
 @pytest.fixture
 def x64():
-    """jax computes in float64 for the length of a test."""
+    """Makes jax compute in float64 for the duration of a test."""
     with jax.enable_x64(True):
         yield

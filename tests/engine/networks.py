@@ -1,4 +1,4 @@
-"""A convolutional network's training step, as a graph: what programs are made for."""
+"""A convolutional network's training step as a graph, typical of the engine's programs."""
 
 from sparkdl.engine import Spec, Tensor, gradients, ops, scope
 
@@ -6,7 +6,7 @@ SHAPES = {"W1": (20, 1, 5, 5), "W2": (50, 20, 5, 5), "W3": (800, 50), "W4": (50,
 
 
 def lenet(batch):
-    """(inputs, outputs) of LeNet: images, labels and weights to the loss and the gradients gW."""
+    """Returns (inputs, outputs) of LeNet: images, labels and weights to loss and gradients gW."""
     images = Tensor(Spec((batch, 1, 28, 28)), name="images")
     labels = Tensor(Spec((batch,), "int32"), name="labels")
     w = {name: Tensor(Spec(shape), name=name) for name, shape in SHAPES.items()}

@@ -1,4 +1,4 @@
-"""Random functions of three (2, 3) arrays, for hypothesis; run on arrays or traced into graphs."""
+"""Random functions of three (2, 3) arrays for hypothesis, run on arrays or traced into graphs."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ def fixed(x):
     return constant(FIXED) if isinstance(x, Tensor) else FIXED
 
 
-# Each keeps the shape and stays near 1 in size, so any order of them makes a sound function.
+# Each keeps the shape and values near 1, so any sequence makes a valid function.
 MOVES = {
     "add": lambda x, y: ops.mul(ops.add(x, y), 0.5),
     "difference": lambda x, y: ops.sub(x, y),
@@ -39,12 +39,12 @@ place = st.integers(0, 30)
 
 
 def functions(names=tuple(MOVES), longest=12):
-    """Lists of (move, first operand, second operand)."""
+    """Strategy for lists of (move, first operand, second operand)."""
     return st.lists(st.tuples(st.sampled_from(sorted(names)), place, place), max_size=longest)
 
 
 def follow(moves, inputs):
-    """All values, the inputs first; operands are counted back from the last value."""
+    """Returns all values, inputs first; operand indices count back from the last value."""
     values = list(inputs)
     for name, i, j in moves:
         values.append(MOVES[name](values[-1 - i % len(values)], values[-1 - j % len(values)]))

@@ -1,4 +1,4 @@
-"""Traces a function of arrays into a graph, and runs it."""
+"""Traces a function of arrays into a graph and runs it."""
 
 import numpy as np
 
@@ -8,18 +8,18 @@ from sparkdl.engine.program import Program
 
 
 class Plain(Reference):
-    """The reference backend without any rewriting: every node runs as it was written."""
+    """The reference backend without rewrites: every node runs as written."""
 
     rewrites = ()
 
 
 def tensors(**arrays):
-    """{name: an input tensor like the array}"""
+    """Returns {name: input tensor with the array's shape and dtype}."""
     return {n: Tensor(Spec(a.shape, a.dtype.name), name=n) for n, a in arrays.items()}
 
 
 def trace(function, *arrays):
-    """The graph of `function` with inputs x0, x1, ... and outputs y0, y1, ..."""
+    """Returns the graph of `function` with inputs x0, x1, ... and outputs y0, y1, ..."""
     inputs = tensors(**feeds(arrays))
     ys = function(*inputs.values())
     ys = ys if isinstance(ys, tuple | list) else (ys,)
@@ -31,12 +31,12 @@ def feeds(arrays):
 
 
 def run(function, *arrays):
-    """What the compiled function gives, always as a list."""
+    """Returns the compiled function's results as a list."""
     return list(results(compile(trace(function, *arrays)), arrays))
 
 
 def run_plain(function, *arrays):
-    """The same without fusion or chains."""
+    """Does the same without fusion or chains."""
     return list(results(Program(trace(function, *arrays), Plain()), arrays))
 
 
@@ -45,7 +45,7 @@ def results(program, arrays):
 
 
 def ops_of(program):
-    """The names of the operations of a program, in order."""
+    """Returns the kinds of a program's operations, in order."""
     return [node.op.kind for node in program.graph.nodes]
 
 
@@ -54,13 +54,13 @@ def uniform(seed, *shape, low=-2.0, high=2.0):
 
 
 def distinct(seed, *shape):
-    """Numbers between -2 and 2 that lie well apart, in random order: no ties, none near 0."""
+    """Returns well-separated numbers in [-2, 2.01] in random order: no ties, none near 0."""
     count = int(np.prod(shape))
     return np.random.default_rng(seed).permutation(np.linspace(-2, 2.01, count)).reshape(shape)
 
 
 def evaluate(graph, arrays):
-    """{output: array}, node after node in numpy: nothing is rewritten, planned or lowered."""
+    """Returns {output: array}, computed node by node in numpy: no rewrites, plan or lowering."""
     values = dict(zip(graph.inputs.values(), map(np.asarray, arrays), strict=True))
     for node in graph.nodes:
         inputs = (values[t] if t.value is None else t.value for t in node.inputs)
@@ -72,7 +72,7 @@ def evaluate(graph, arrays):
 
 
 def compare(graph, arrays, rtol=1e-4, atol=2e-5):
-    """Both backends on the same feeds."""
+    """Compares oneDNN with the reference on the same feeds."""
     expected = {k: v.copy() for k, v in compile(graph, "reference").run(feeds(arrays)).items()}
     onednn_gives(expected, graph, arrays, rtol, atol)
 
@@ -84,14 +84,14 @@ def onednn_gives(expected, graph, arrays, rtol, atol):
 
 
 def with_gradients(function, *arrays):
-    """The graph of a function's square and its gradients."""
+    """Returns the graph of the gradients of a function's summed squares."""
     inputs = tensors(**feeds(arrays))
     grads = gradients(ops.sum(ops.square(function(*inputs.values()))), list(inputs.values()))
     return Graph(inputs, {f"g{i}": grad for i, grad in enumerate(grads)})
 
 
 def close_on_onednn(graph, arrays, error=1e-4):
-    """What `compare` asks, but measured by the largest number of each output."""
+    """Does as `compare`, with a tolerance relative to each output's largest number."""
     expected = {k: v.copy() for k, v in compile(graph, "reference").run(feeds(arrays)).items()}
     found = compile(graph, "onednn").run(feeds(arrays))
     for name, value in expected.items():
@@ -100,6 +100,6 @@ def close_on_onednn(graph, arrays, error=1e-4):
 
 
 def missing(found, contract):
-    """The names that a Protocol declares and an object has not."""
+    """Returns the names that a Protocol declares and an object lacks."""
     names = {*contract.__annotations__, *vars(contract)}
     return {n for n in names if not n.startswith("_") and not hasattr(found, n)}

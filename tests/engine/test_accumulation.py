@@ -1,4 +1,4 @@
-"""Gradients of parts: put side by side where they do not overlap, added up where they do."""
+"""Gradients of slices: concatenated if they do not overlap, added up if they do."""
 
 from functools import reduce
 
@@ -20,7 +20,7 @@ BACKENDS = ["reference", "auto"]
 
 
 def part(x, rows, columns):
-    """A box of a matrix."""
+    """Slices a box out of a matrix."""
     if isinstance(x, Tensor):
         return ops.slice(x, *zip(rows, columns, strict=True))
     return x[slice(*rows), slice(*columns)]
@@ -36,7 +36,7 @@ def twice(x):
 
 
 ALL = (0, 4)
-PARTS = {  # (parts of x, what the graph of x's gradient has beside arithmetic)
+PARTS = {  # (slices of x, non-arithmetic operations in the graph of x's gradient)
     "one": (lambda x: [part(x, ALL, (1, 4))], {"Pad": 1}),
     "halves": (halves, {"Concat": 1}),
     "halves in any order": (lambda x: halves(x)[::-1], {"Concat": 1}),
@@ -86,13 +86,13 @@ TABLE = pytest.mark.parametrize("parts, counts", PARTS.values(), ids=PARTS)
 
 
 def loss(m, parts, x):
-    """A number to which each part adds in its own way."""
+    """Sums the parts with different weights."""
     terms = [m.sum(m.tanh(p) * p) * (i + 1.5) for i, p in enumerate(parts(x))]
     return reduce(lambda a, b: a + b, terms)
 
 
 def found(graph):
-    """How many of the operations that bring gradients together."""
+    """Counts the operations that combine gradients."""
     names = [node.op.kind for node in graph.nodes]
     return {name: names.count(name) for name in ("Pad", "Concat", "Add") if name in names}
 
@@ -116,14 +116,14 @@ def test_parts_that_do_not_overlap_are_neither_padded_nor_added(parts, counts):
 
 
 def pads(places, width=6):
-    """Gradients (4, width) of boxes ((row, column), array) as those of slices come."""
+    """Pads boxes ((row, column), array) to (4, width), as gradients of slices are."""
     return [
         ops.pad(x, at, (4 - at[0] - x.shape[0], width - at[1] - x.shape[1])) for at, x in places
     ]
 
 
 def boxes(kind, *spans):
-    """Arrays in boxes (rows, columns), no two alike."""
+    """Returns ((row, column), array) for boxes (rows, columns), each with different numbers."""
     return [
         ((r[0], c[0]), (8 * uniform(i, r[1] - r[0], c[1] - c[0])).astype(kind))
         for i, (r, c) in enumerate(spans)

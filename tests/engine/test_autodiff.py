@@ -1,4 +1,4 @@
-"""Gradients as graphs: second derivatives, shared values, what they reach and what not."""
+"""Gradients as graphs: second derivatives, shared values, and which inputs they reach."""
 
 import jax
 import numpy as np
@@ -17,7 +17,7 @@ X, W = uniform(0, 4, 3), uniform(1, 3, 2)
 
 
 def network(m, x, w):
-    """Two layers that share their weights, a product of a value with itself, a softmax."""
+    """Two layers with shared weights, a value multiplied by itself, an exponential."""
     h = m.tanh(x @ w)
     z = h @ w.T if m is jnp else ops.matmul(h, w, transpose_y=True)
     return m.sum(m.exp(z) * z * z) if m is jnp else ops.sum(ops.exp(z) * z * z)
@@ -108,7 +108,7 @@ def test_pullback_does_not_go_beyond_its_inputs():
 
 
 class Product(Op):
-    """An operation of a user's that has a decomposition and no gradient of its own."""
+    """A user's operation with a decomposition but no gradient."""
 
     def shape(self, x, y):
         return self.same(x, y)

@@ -1,4 +1,4 @@
-"""bfloat16: a type of its own to numpy, computed in float32 by the reference, native in oneDNN."""
+"""bfloat16 as a numpy type: computed in float32 by the reference, natively by oneDNN."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from sparkdl.engine.dtypes import BFLOAT16, computing_dtype, is_float, lowest, s
 from tests.engine.cases import CASES
 from tests.engine.support import feeds, tensors, with_gradients
 
-ROUNDING = 2e-2  # of the largest number: eight bits of mantissa, and sums in another order
+ROUNDING = 2e-2  # relative to the largest number: eight bits of mantissa, and sums in another order
 with_onednn = pytest.mark.skipif(get("auto").name != "onednn", reason="libdnnl is not here")
 
 
@@ -96,7 +96,7 @@ OPERATIONS = {
 
 
 def both_ways(function, arrays, backend):
-    """{name: array} of a function and the gradients of a sum of what it gives, unevenly weighed."""
+    """Returns a program, and {name: array} of its result and gradients of its weighted sum."""
     inputs = tensors(**feeds(arrays))
     y = function(*inputs.values())
     uneven = np.sin(np.arange(y.spec.size, dtype=np.float32)).reshape(y.shape)
@@ -138,7 +138,7 @@ RECURRENT = [name for name in CASES if name.split()[0] in ("Lstm", "Gru", "Simpl
 @pytest.mark.parametrize("backend", ["reference", "auto"])
 @pytest.mark.parametrize("name", RECURRENT)
 def test_recurrent_rows_round_what_they_store_and_nothing_between(name, backend):
-    """Far from the start a state that each step rounds would lose most of its digits."""
+    """A state rounded at each step would lose most of its digits after many steps."""
     case = CASES[name]
     arrays = [array.astype(BFLOAT16) for array in case.arrays]
     exact = [array.astype(np.float64) for array in arrays]
@@ -184,7 +184,7 @@ def test_products_of_drawn_shapes(m, k, n, tx, ty):
 
 
 def test_weights_that_see_only_padding_get_no_gradient(rng):
-    """oneDNN would leave there what was in memory before."""
+    """oneDNN would leave uninitialized memory there."""
     arrays = [narrow(rng, 2, 1, 3, 2), narrow(rng, 2, 1, 2, 2)]
 
     def function(x, w):

@@ -15,7 +15,7 @@ SIZES = [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 3]
 
 
 def adam(grad, mean, square, rate):
-    """An optimizer's step: three vectors and a scalar."""
+    """Computes an optimizer's step of three vectors and a scalar."""
     mean = 0.9 * mean + 0.1 * grad
     square = 0.999 * square + 0.001 * ops.square(grad)
     return -rate * mean / (ops.sqrt(square) + 1e-8), mean, square
@@ -71,7 +71,7 @@ def test_random_elementwise_graphs_are_the_same_chained_and_plain(moves, outputs
 
 
 def same(function, *arrays, rtol=1e-13):
-    """The operations of the compiled function, once it has been compared."""
+    """Compares the compiled function with the plain one; returns its operations."""
     program = compile(trace(function, *arrays))
     for found, plain in zip(results(program, arrays), run_plain(function, *arrays), strict=True):
         assert found.dtype == plain.dtype
@@ -82,7 +82,7 @@ def same(function, *arrays, rtol=1e-13):
 def test_a_way_out_and_back_splits_a_chain():
     def diamond(x):
         y = ops.exp(ops.tanh(x))
-        rows = ops.softmax(y)  # not elementwise, and read together with what it was made from
+        rows = ops.softmax(y)  # not elementwise, and read together with its own input
         return ops.mul(ops.add(y, rows), 0.5)
 
     assert same(diamond, X) == ["Chain", "Softmax", "Chain"]
@@ -184,7 +184,7 @@ def test_a_single_operation_is_no_chain():
 
 def test_chains_of_a_long_braid_are_found_quickly():
     def braid(x):
-        for _ in range(60):  # each step reads its value twice: 2^60 ways through
+        for _ in range(60):  # each step reads its value twice: 2^60 paths
             x = ops.mul(ops.tanh(x), ops.sigmoid(x))
         return x
 

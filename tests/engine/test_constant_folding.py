@@ -16,7 +16,7 @@ def tensor(name, *shape, dtype="float32"):
 
 
 def values(rng, inputs):
-    """An array for each input; variances are above 0."""
+    """Returns an array for each input; variances are above 0."""
     found = {n: rng.normal(size=t.shape).astype(np.float32) for n, t in inputs.items()}
     return {n: np.abs(v) + 0.5 if n == "variance" else v for n, v in found.items()}
 
@@ -45,7 +45,7 @@ def dense(bias=False, transpose=False):
 
 
 def steps_of_sequences():
-    """Rows of sequences, which a layer takes apart and puts together again."""
+    """Returns rows of sequences that are split into steps and rejoined, as in a layer."""
     inputs = {"x": tensor("x", N, 3, C), "w": tensor("w", C, OUT), "b": tensor("b", OUT)}
     y = ops.add_bias(ops.matmul(ops.reshape(inputs["x"], (-1, C)), inputs["w"]), inputs["b"])
     return inputs, ops.reshape(ops.reshape(y, (N, 3, OUT)), (-1, OUT))
@@ -149,7 +149,7 @@ def activated_between():
 
 
 def flattened_between():
-    """Rows whose features are not the channels."""
+    """Normalizes flattened rows, whose features are not the channels."""
     inputs, y = conv()
     rows = ops.reshape(y, (N, -1))
     stats = statistics(rows.shape[1])

@@ -1,4 +1,4 @@
-"""Types and odd inputs: what stays float32, integers, single numbers, empty batches, NaN."""
+"""Dtypes and edge-case inputs: what stays float32, integers, scalars, empty batches, NaN."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_float32_beside_other_types_stays_float32(name):
     function = FLOAT32[name]
     (found,) = run(lambda x: function(x), X)
     assert found.dtype == np.float32
-    if name != "operators":  # numpy's own arithmetic is numpy's business
+    if name != "operators":  # numpy decides the result type of its own operators
         now = function(X)
         assert now.dtype == np.float32
         np.testing.assert_allclose(found, now, rtol=1e-6)

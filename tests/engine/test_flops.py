@@ -1,4 +1,4 @@
-"""Multiplications and additions of products, counted by hand."""
+"""Counts of multiplications and additions in products, against counts by hand."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_flops(name):
 
 
 def test_lenet_step():
-    """Forward, and twice that on the way back, but for the gradient of the images."""
+    """The backward pass takes twice the forward count, less the gradient of the images."""
     forward = [25 * 20 * 24 * 24, 25 * 20 * 50 * 8 * 8, 800 * 50, 50 * 10]
     assert Graph(*lenet(batch=2)).flops == 2 * 2 * (3 * sum(forward) - forward[0])
 

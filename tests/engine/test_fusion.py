@@ -1,4 +1,4 @@
-"""Fusion: the same numbers, in fewer calls, and only where nobody reads what lies between."""
+"""Fusion: the same numbers in fewer calls, only where intermediate results are not read."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Images and volumes in channels-last order against plain order, also with axes of one."""
+"""Images and volumes in channels-last against plain order, including axes of length 1."""
 
 from itertools import product
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 IMAGES = [*product((1, 2), (1, 4), (1, 3), (1, 5))]  # examples, channels, rows, columns
 VOLUMES = [(*image, 2) for image in IMAGES if image[0] == 1]
-READERS = {  # what kernels do with images and volumes, wherever these lie
+READERS = {  # operations on images and volumes, in any layout
     "tanh": ops.tanh,
     "sums": lambda x: ops.sum(x, (0, *range(2, len(x.shape))), keepdims=True),
     "layer norm": lambda x: ops.layer_norm(x, *weights(x.shape[1]), 1, 0.5),
@@ -49,21 +49,21 @@ def filters(x, count):
 
 
 def forms(shape):
-    """Different shapes of as many numbers: flat, rows, and other images and volumes."""
+    """Returns other shapes of the same size: flat, rows, and other images and volumes."""
     size, n = int(np.prod(shape)), shape[0]
     rows = [(size,), (1, size), (size, 1), (n, size // n)]
     images = [shape[::-1], (1, 1, 1, size), (n, size // n, 1, 1), (n, size // n, 1, 1, 1)]
     return dict.fromkeys([*rows, *images])
 
 
-FEW = {(1, 4, 1, 5), (2, 4, 3, 5), (1, 4, 3, 5, 2)}  # the others take half a minute
+FEW = {(1, 4, 1, 5), (2, 4, 3, 5), (1, 4, 3, 5, 2)}  # the rest take half a minute
 SHAPES = [pytest.param(s, marks=[pytest.mark.slow] * (s not in FEW)) for s in [*IMAGES, *VOLUMES]]
 
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_what_is_reshaped_is_read_in_its_order(shape, name):
-    """There, into the kernel, and out of it: each way as gradients also take it."""
+    """Reshapes before and after the kernel, also in the gradients."""
     for form in forms(shape):
         x = numbers(*form)
 
@@ -76,7 +76,7 @@ def test_what_is_reshaped_is_read_in_its_order(shape, name):
 
 
 def compare_bound(graph, arrays):
-    """numpy, and oneDNN with inputs and outputs that lie in plain order: each, and all."""
+    """Compares numpy with oneDNN, binding inputs and outputs in plain order: none, each, all."""
     given, expected = feeds(arrays), evaluate(graph, arrays)
     targets = {name: np.empty_like(value) for name, value in expected.items()}
     single = [{name: array} for name, array in (given | targets).items()]

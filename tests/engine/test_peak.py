@@ -1,4 +1,4 @@
-"""The speed of a large matrix product."""
+"""The measured speed of a large matrix product."""
 
 from sparkdl.engine.peak import peak, product
 

@@ -1,4 +1,4 @@
-"""Memory: values that are alive together never overlap, and outputs may overwrite inputs."""
+"""Memory planning: live values never overlap, and outputs may overwrite inputs."""
 
 import re
 from itertools import combinations
@@ -24,10 +24,10 @@ def fresh():
 
 
 def alive(program):
-    """{tensor with memory: (node that makes it, last that reads it)}, from the graph alone."""
+    """Returns {tensor with memory: (producing node, last reader)}, from the graph alone."""
     graph = program.graph
     spans = {t: [-1, -1] for t in graph.inputs.values()}
-    shown = {}  # what a view shows, as far as it is known here: operations that only rename
+    shown = {}  # views and the tensors they show; here only operations that rename
     for index, node in enumerate(graph.nodes):
         for tensor in node.inputs:
             if shown.get(tensor, tensor) in spans:
@@ -62,7 +62,7 @@ def assert_disjoint(program):
 def test_a_program_gives_what_its_function_gives_wherever_its_values_live(
     moves, outputs, bound, places
 ):
-    """An output's place: the program's own memory, memory of the caller's, or that of an input."""
+    """Outputs live in the program's memory, in the caller's, or in an input's."""
     arrays, memory = fresh(), fresh()
     inputs = tensors(**arrays)
     values, expected = follow(moves, inputs.values()), follow(moves, arrays.values())
@@ -106,7 +106,7 @@ def chain(length):
 
 
 def packed(graph):
-    """Offsets by the rule: each of the largest first in the lowest place free in its life."""
+    """Returns offsets by the rule: largest first, each at the lowest offset free in its life."""
     roots = planner.view_roots(graph)
     spans, offsets = planner.lifetimes(graph, {}, roots, planner.last_uses(graph, roots)), {}
     for tensor in sorted(spans, key=lambda t: -t.spec.nbytes):
@@ -130,7 +130,7 @@ def test_each_value_lies_at_the_lowest_place_that_is_free(moves):
 
 
 def test_places_are_sorted_once(monkeypatch):
-    """Each value is put where it belongs among those before it: no list of them is sorted anew."""
+    """Offsets are inserted in order; no list is sorted again."""
     lengths = []
 
     def counted(values, **options):

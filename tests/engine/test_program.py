@@ -1,4 +1,4 @@
-"""Compiled programs: feeding, running again, hooks, what they say of themselves."""
+"""Compiled programs: feeding, rerunning, hooks, and their descriptions."""
 
 import re
 import tracemalloc
@@ -32,7 +32,7 @@ def exponential(**options):
 
 
 def step(batch=3, seed=0):
-    """A LeNet step, and feeds for it."""
+    """Returns a LeNet step and feeds for it."""
     inputs, outputs = lenet(batch)
     rng = np.random.default_rng(seed)
     feeds = {n: rng.normal(0, 0.1, t.shape).astype(np.float32) for n, t in inputs.items()}
@@ -84,7 +84,7 @@ def test_bound_inputs_are_read_at_each_run():
 
 def test_outputs_of_one_run_can_be_fed_to_the_next():
     def function(a, b):
-        product = ops.matmul(a, b)  # from here on p and q may lie where a and b did
+        product = ops.matmul(a, b)  # from here on p and q may reuse the memory of a and b
         return {"p": ops.softmax(product), "q": ops.transpose(product, (1, 0))}
 
     program = program_of(function, a=X, b=X)
@@ -127,7 +127,7 @@ def test_a_run_takes_no_memory_of_its_own_where_kernels_have_destinations():
     program.run({"x": x * 0.001})
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 2 * x.nbytes  # the fed x * 0.001, and nothing of its size besides
+    assert peak < 2 * x.nbytes  # the fed x * 0.001, and nothing else of its size
 
 
 @pytest.mark.parametrize("bound", [False, True], ids=["in the arena", "bound"])
@@ -169,7 +169,7 @@ def test_hooks_run_right_after_their_step():
 
 @pytest.mark.parametrize("reader", ["Softmax", "Transpose"])
 def test_what_is_still_read_is_not_final(reader):
-    """Who is told then writes over it, as a sum of gradients over workers does."""
+    """The callback may overwrite it, as summing gradients over workers does."""
     y = np.zeros((2, 2), np.float32)
 
     def function(x):
@@ -207,7 +207,7 @@ def test_describe_names_the_layer_of_a_chain_and_of_a_copy():
 
 
 class Fast(Reference):
-    """A backend with one kernel missing."""
+    """A backend that lacks one kernel."""
 
     name = "fast"
 
@@ -255,7 +255,7 @@ def test_profile_gives_the_seconds_of_each_step():
 
 
 def test_profile_takes_the_median_of_its_repeats(monkeypatch):
-    clock = iter([0, 1, 10, 13, 20, 22])  # the step takes 1, 3, 2 seconds
+    clock = iter([0, 1, 10, 13, 20, 22])  # the step's kernels take 1, 3 and 2 seconds
     monkeypatch.setattr("sparkdl.engine.program.perf_counter", lambda: next(clock))
     assert exponential().profile({"x": X}, repeats=3) == [2]
 

@@ -1,4 +1,4 @@
-"""Arrays that may share memory are those that numpy names, found without all pairs."""
+"""Arrays that may share memory: numpy's answer, without comparing all pairs."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -13,7 +13,7 @@ SIDES = st.integers(-7, 7)
 
 @st.composite
 def views(draw):
-    """A view of 6 x 6 numbers: cut, turned, stepped over, empty, broadcast or one number."""
+    """Draws a view of 6 x 6 numbers: sliced, transposed, strided, empty, broadcast or single."""
     cuts = [slice(draw(SIDES), draw(SIDES), draw(STEPS)) for _ in range(2)]
     view = (lambda x: x, np.transpose, lambda x: x[:1], lambda x: np.broadcast_to(x, (2, *x.shape)))
     change = draw(st.sampled_from(view))

@@ -1,4 +1,4 @@
-"""Weights that several products share: their gradient is one product, with the same numbers."""
+"""Weights shared by several products: their gradient is one product with the same values."""
 
 from collections import Counter
 
@@ -25,7 +25,7 @@ TABLE = pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
 
 
 def walk(m, product, x, w):
-    """A number to which each step adds its own product with w."""
+    """Sums each step's own product with w."""
     total = 0.0
     for t in range(STEPS):
         rows = (t * ROWS, (t + 1) * ROWS)
@@ -35,7 +35,7 @@ def walk(m, product, x, w):
 
 
 def grad_of_weights(function, *arrays):
-    """The graph of the last argument's gradient."""
+    """Returns the graph of the last argument's gradient."""
     return trace(lambda *inputs: gradients(function(*inputs), inputs[-1:])[0], *arrays)
 
 
@@ -67,7 +67,7 @@ def test_the_gradient_of_shared_weights_is_one_product(product):
 
 
 def test_products_of_large_matrices_are_added_up():
-    """To put these behind one another would cost more than to add what they give."""
+    """Concatenating them would cost more than adding their products."""
     x = uniform(2, 2 * STEPS * ROWS, 5)
 
     def twice(x, w):
@@ -79,14 +79,14 @@ def test_products_of_large_matrices_are_added_up():
 
 
 def mixed(m, x, w):
-    """Products of two forms with w, and w by itself."""
+    """Uses w in two forms of product, and by itself."""
     x = x[:ROWS] if m is jnp else ops.slice(x, (0, 0), (ROWS, 5))
     other = PRODUCTS["w x'"](m, x, w)
     return m.sum(m.tanh(m.matmul(x, w))) + m.sum(m.tanh(other)) + m.sum(w * w)
 
 
 def tied(m, x, w):
-    """There by w and back by its transpose, as an autoencoder has it."""
+    """Multiplies by w, then by its transpose, as in a tied autoencoder."""
     x = x[:ROWS] if m is jnp else ops.slice(x, (0, 0), (ROWS, 5))
     return m.sum(m.tanh(PRODUCTS["x w'"](m, m.tanh(m.matmul(x, w)), w)))
 

@@ -1,4 +1,4 @@
-"""A graph simplified before differentiation gives the same values and gradients."""
+"""Simplifying a graph before differentiation keeps its values and gradients."""
 
 import numpy as np
 import pytest

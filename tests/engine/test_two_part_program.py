@@ -1,4 +1,4 @@
-"""A program in two parts computes what one part does, and says what is there after the first."""
+"""Two-part programs: the results of a single program, and which outputs the first part gives."""
 
 import numpy as np
 import pytest

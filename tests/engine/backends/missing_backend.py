@@ -1,4 +1,4 @@
-"""A backend whose library is looked for anew when it is imported, as oneDNN's is at first."""
+"""A backend that searches for its library again on import, as oneDNN's first import does."""
 
 from sparkdl.engine.backends.onednn.binding.library import load
 

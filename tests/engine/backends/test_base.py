@@ -1,4 +1,4 @@
-"""Backends are found by name."""
+"""Backends are looked up by name."""
 
 import platform
 import re

@@ -1,6 +1,6 @@
-"""One row for each way of using an operation: how it is called, on what, and what it must give.
+"""One row for each use of an operation: the call, its arguments, and the expected result.
 
-Every module here that has a table CASES is a family of operations.
+Each module with a table CASES covers a family of operations.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Rows for products of batches, and what attention is made of."""
+"""Rows for batched products and the operations of attention."""
 
 from functools import partial
 
@@ -88,7 +88,7 @@ def softmax_rows():
 
 
 def falling_rows():
-    """Where alpha is below 0, y does not tell on which side of 0 x lies."""
+    """With a negative alpha, the sign of y does not determine that of x."""
     x = distinct(14, 3, 4)
     yield (
         "LeakyRelu falling",

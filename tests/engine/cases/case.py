@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Case:
-    """`op` on float64 `arrays` gives what `like` gives on them, and has `order` derivatives."""
+    """`op` equals `like` on float64 `arrays` and is differentiable `order` times."""
 
     op: Any
     arrays: tuple

@@ -1,4 +1,4 @@
-"""Rows for the operations that everything is made of."""
+"""Rows for the core operations."""
 
 import jax
 import numpy as np
@@ -119,7 +119,7 @@ def fused_rows():
 
 
 def beside(x, value):
-    """An array that is no argument of the row, as a constant where x is a tensor."""
+    """Wraps a fixed array as a constant if x is a tensor."""
     return constant(value) if isinstance(x, Tensor) else value
 
 

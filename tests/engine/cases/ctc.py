@@ -1,4 +1,4 @@
-"""Rows for the loss of unaligned sequences."""
+"""Rows for the CTC loss."""
 
 import jax
 import numpy as np
@@ -9,7 +9,7 @@ from sparkdl.engine.ops.ctc import CtcLossGradOp
 from tests.engine.cases.case import Case
 from tests.engine.support import uniform
 
-# as many steps as labels and more, equal neighbors, no label at all
+# steps that just suffice and more, repeated labels, no labels
 LABELS = np.array([[1, 2, 1], [3, 3, -1], [2, -1, -1], [-1, -1, -1]], np.int32)
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 1, 0], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0]], np.float32)
 ALL = np.ones_like(MASK)
@@ -17,7 +17,7 @@ LOGITS, GY = uniform(30, 4, 5, 4), uniform(31, 4)
 
 
 def theirs(mask, blank):
-    """optax's, with the class `blank` of ours."""
+    """Returns optax's loss with our `blank` class."""
 
     def loss(logits):
         padded = (LABELS < 0).astype(float)

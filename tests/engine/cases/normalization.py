@@ -61,7 +61,7 @@ def normalize_row(x):
 
 
 def lrn_like(size, alpha, beta, k, within):
-    """Caffe's definition: what is summed lies around each number, zeros outside."""
+    """Implements Caffe's definition: a sum over each number's neighborhood, padded with zeros."""
     window = (1, 1, size, size) if within else (1, size, 1, 1)
     sides = [(n // 2, n // 2) for n in window]
 

@@ -1,4 +1,4 @@
-"""Rows for recurrent operations, against jax's scan over the published equations."""
+"""Rows for recurrent operations, against jax's scan of the published equations."""
 
 import jax
 import numpy as np
@@ -56,7 +56,7 @@ def simple_cell(z, wh, b, states, activation="tanh"):
 
 
 def scanned(cell, x, wx, wh, b, *states, keep=None, mask=None, backwards=False, **options):
-    """y, last states: `cell` over the steps."""
+    """Scans `cell` over the steps; returns y and the last states."""
     ones = jnp.ones((*x.shape[:2], 1))
     keep = ones if keep is None else jnp.asarray(keep)[..., None]
     mask = ones if mask is None else jnp.asarray(mask)[..., None]
@@ -82,7 +82,7 @@ def flat_jax(outputs):
 
 
 def forward_row(function, cell, arrays, options):
-    """All outputs in one row."""
+    """Returns a row that concatenates all outputs."""
     with_peepholes = function is ops.lstm and len(arrays) > 6
     names = ("peepholes",) if with_peepholes else ()
     count = len(arrays) - len(names)
@@ -98,7 +98,7 @@ def forward_row(function, cell, arrays, options):
 
 
 def grad_row(op, cell, arrays, options):
-    """The operation of the gradient, from those of y and of the last states."""
+    """Returns a row of the gradient operation, given the gradients of y and the last states."""
     gys = uniform(70, N, T, H), *(uniform(71 + i, N, H) for i in range(op.states))
     count = len(gys)
     indicators = [options[name] for name in ("keep", "mask") if name in options]

@@ -1,4 +1,4 @@
-"""Rows for resizing, and for unfolding into windows."""
+"""Rows for resizing and for unfolding into windows."""
 
 import jax
 from jax import lax

@@ -1,4 +1,4 @@
-"""Rows for looking up rows of a table by their numbers."""
+"""Rows for table lookups by index."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Rows for operations along the steps of sequences."""
+"""Rows for operations along the time axis."""
 
 import numpy as np
 

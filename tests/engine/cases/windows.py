@@ -1,4 +1,4 @@
-"""Rows for operations that slide windows: convolution and pooling, over one to three axes."""
+"""Rows for sliding windows: convolution and pooling over one to three axes."""
 
 from itertools import product
 
@@ -76,9 +76,9 @@ def conv_rows(name, x, w, options):
 
 
 def transposed(x, w):
-    """The numbers of x put apart by the stride, then a plain convolution with turned filters."""
+    """Dilates x by the stride, then applies a plain convolution with flipped filters."""
     turned = jnp.flip(w, (2, 3)).swapaxes(0, 1)
-    padding = ((1, 2 + 1), (1, 0))  # the size - 1 - its padding, and the rest
+    padding = ((1, 2 + 1), (1, 0))  # size - 1 - padding, and the output padding
     return lax.conv_general_dilated(x, turned, (1, 1), padding, lhs_dilation=(2, 3))
 
 
@@ -98,11 +98,11 @@ def max_like(options):
 
 
 def max_of_patches(options):
-    """The same in another way: the gradient of the first knows no dilation."""
+    """Pools by patches, as jax has no gradient of a dilated reduce_window."""
     size, stride, padding, dilation = options
 
     def pool(x):
-        above = x + 10  # so that zeros around it never win
+        above = x + 10  # so that zero padding never wins
         patches = lax.conv_general_dilated_patches(
             above, size, stride, padding, rhs_dilation=dilation
         )
@@ -127,7 +127,7 @@ def lp_like(options, p):
 
 
 def picked(options):
-    """Of g, what lies where x has its maxima: by numpy, one window at a time."""
+    """Gathers g at the maxima of x, by numpy, one window at a time."""
     size, stride, padding, dilation = options
 
     def pick(g, x):

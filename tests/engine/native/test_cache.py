@@ -1,4 +1,4 @@
-"""Compiled code on disk: found again, or compiled once more; never believed when damaged."""
+"""Compiled code cached on disk: reused, recompiled if missing, never trusted if damaged."""
 
 import hashlib
 import os
@@ -108,7 +108,7 @@ def test_nobody_else_can_exchange_the_folder_whatever_the_umask_says(place):
 
 @pytest.fixture
 def documents(tmp_path, monkeypatch):
-    """A folder of the user's, with a link to it where the files belong; nothing fits there."""
+    """A user's folder, linked to from the cache's place, with a cache limit that nothing fits."""
     mine = tmp_path / "documents"
     mine.mkdir(0o700)
     for name in ("thesis.tex", ".profile", "f" * 63):
@@ -176,7 +176,7 @@ def test_what_was_written_first_is_deleted_for_new_files(place, monkeypatch):
 
 
 class Words:
-    """One word that a compiled function may write to."""
+    """An 8-byte word for a compiled function to write to."""
 
     def __init__(self):
         import ctypes
@@ -197,7 +197,7 @@ def test_another_process_finds_what_one_compiled(place, monkeypatch):
     [path] = place.iterdir()
     before = path.stat().st_mtime_ns
     second = jit.make_compiler()
-    monkeypatch.setattr(second, "compile", None)  # it must not be called
+    monkeypatch.setattr(second, "compile", None)  # must not be called
     assert runs(second) and path.stat().st_mtime_ns == before
 
 

@@ -1,4 +1,4 @@
-"""No compiled function is bound to memory that it would leave, or take for another type."""
+"""A compiled function rejects memory that it would overrun or read as another dtype."""
 
 from dataclasses import replace
 
@@ -70,7 +70,7 @@ KERNELS = {
 
 @pytest.fixture(params=KERNELS)
 def call(request, monkeypatch):
-    """(the function that binds, what a kernel gives it)"""
+    """Returns (the binding function, the arguments that a kernel passes it)."""
     module, make = KERNELS[request.param]
     made, bound = [], module.bind
     monkeypatch.setattr(module, "bind", lambda *given: made.append(given) or bound(*given))

@@ -1,4 +1,4 @@
-"""Compiled loops against numpy: every operation, drawn chains, extreme numbers, any threads."""
+"""Compiled loops against numpy: every operation, random chains, extreme values, any threads."""
 
 import ml_dtypes
 import numpy as np
@@ -29,14 +29,14 @@ EDGES += [88.7, 88.8, -87.4, -103.9, -104.1, 3.4e38, -3.4e38, 0.625, 4.0, 2.0**2
 
 
 def compiled(op, *arrays, dtype=np.float32):
-    """What the compiled loop gives for one operation."""
+    """Returns the compiled loop's result for one operation."""
     out = np.empty(np.broadcast_shapes(*(a.shape for a in arrays)), dtype)
     chains.chain_kernel(alone(op, len(arrays)), list(arrays), [out], COMPILER)()
     return out
 
 
 def everywhere():
-    """float32 of all sizes, by their bits, and more of those near 0."""
+    """Returns float32 numbers with random bits, and more of them near 0."""
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2**32, 200_000, dtype=np.uint32).view(np.float32)
     near = [rng.uniform(-s, s, 100_000) for s in (0.5, 3.0, 110.0)]
@@ -173,7 +173,7 @@ def test_any_number_of_threads_gives_the_same_bits(size):
 
 
 def layouts(draw, shape):
-    """An array of this shape, its axes in a drawn order in memory."""
+    """Returns an array of this shape with a random axis order in memory."""
     order = draw(st.permutations(range(len(shape))))
     memory = np.random.default_rng(0).standard_normal([shape[a] for a in order]).astype(np.float32)
     return memory.transpose(np.argsort(order))

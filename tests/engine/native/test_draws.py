@@ -1,4 +1,4 @@
-"""Compiled random numbers are sparkdl.philox's, bit by bit, wherever they lie."""
+"""Compiled random numbers equal sparkdl.philox's bit for bit, in any layout."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What kernels of hash tables refuse; what they compute is in tests/nn/tables/test_id_index.py."""
+"""Inputs that hash table kernels reject; tests/nn/tables/test_id_index.py covers their results."""
 
 import numpy as np
 import pytest

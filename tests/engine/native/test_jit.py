@@ -1,4 +1,4 @@
-"""Compiled functions: what they call must be there, and what cannot be had is no crash."""
+"""Compiled functions: missing symbols raise errors instead of crashing."""
 
 import ctypes
 import subprocess
@@ -70,7 +70,7 @@ ROUND = (
 
 
 def test_an_operation_without_an_instruction_is_refused_or_right(compiler):
-    """Of processors that round to bfloat16 by themselves, and of others."""
+    """Holds on processors with and without a bfloat16 rounding instruction."""
     x = np.float32([1.0, -2.5, 0.0, 3.0])
     try:
         function = compiler.function(module(ROUND))
@@ -105,7 +105,7 @@ assert one is other
 
 @pytest.mark.usefixtures("compiler")
 def test_threads_that_ask_at_once_get_one_compiler():
-    """The code of another would be freed while it runs."""
+    """The code of a second compiler would be freed while it runs."""
     done = subprocess.run(
         [sys.executable, "-c", MADE_AT_ONCE], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""Lists of primitives at the same time: each runs once, on threads of the pool."""
+"""Concurrent lists of primitives: each runs once, on threads of the pool."""
 
 import ctypes
 import threading
@@ -14,11 +14,11 @@ from sparkdl.errors import UnsupportedError
 EXECUTE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
 )
-BACKEND = base.get("onednn")  # loads the library of the pool
+BACKEND = base.get("onednn")  # loads the pool's library
 
 
 def make(lists, execute, threads=2):
-    """The call of lists of primitives, each a number, that `execute` is given in oneDNN's place."""
+    """Returns the call of lists of numbered primitives; `execute` stands in for oneDNN's."""
     calls = [[SimpleNamespace(words=(n, n + 1, n + 2, n + 3)) for n in some] for some in lists]
     entry = EXECUTE(execute)
     call = at_once(calls, entry, BACKEND.compiler)
@@ -51,7 +51,7 @@ def test_each_primitive_runs_once_each_time_in_the_order_of_its_list(lists, thre
 
 
 def test_two_lists_run_at_the_same_time():
-    both = threading.Barrier(2, timeout=20)  # broken where one waits for the other to end
+    both = threading.Barrier(2, timeout=20)  # breaks if one list waits for the other
 
     def execute(*_):
         both.wait()
@@ -73,7 +73,7 @@ def test_a_team_of_one_thread_runs_them_one_after_the_other():
 
 
 def test_a_primitive_that_fails_is_told():
-    answers = [0, 3, 0, 0]  # of the first run, of the second
+    answers = [0, 3, 0, 0]  # of the first run, then of the second
 
     def execute(*_):
         return answers.pop(0)

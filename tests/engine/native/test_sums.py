@@ -1,4 +1,4 @@
-"""Compiled sums and losses of rows against numpy: drawn shapes and layouts, any threads."""
+"""Compiled sums and losses of rows against numpy: random shapes and layouts, any thread count."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ shapes = st.lists(st.integers(1, 40), min_size=1, max_size=4)
 
 
 def numbers(shape, last=False):
-    """Random numbers; with `last` axis 1 is the innermost in memory."""
+    """Returns random numbers; with `last`, axis 1 is innermost in memory."""
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
     if not last or len(shape) < 2:
         return x
@@ -30,7 +30,7 @@ def numbers(shape, last=False):
 
 
 def summed(make, op, x, expected):
-    """Compares with the exact sum; False where it is left to numpy."""
+    """Compares with the exact sum; returns False if the kernel leaves it to numpy."""
     y = np.empty(expected.shape, np.float32)
     try:
         make(op, x, y, COMPILER)()

@@ -1,4 +1,4 @@
-"""What the loop over rows refuses; what it computes is in tests/nn/tables/test_row_moves.py."""
+"""Inputs that the row loop rejects; tests/nn/tables/test_row_moves.py covers its results."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ PLACES = np.array([3, 1])
 
 
 def add(rows, terms, places=PLACES, kind=OWN):
-    """Adds terms to the rows at these places."""
+    """Adds terms to the rows at these positions."""
     move_rows(ADD, [(rows, PLACED), (terms, kind)], [rows], places)
 
 

@@ -1,4 +1,4 @@
-"""The pool of threads in a process that forks: programs run on in both, on as many threads."""
+"""The thread pool after a fork: programs run in both processes, with the same number of threads."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Promises of every operation. A new operation is one more row in cases."""
+"""Contract of every operation. A new operation needs only a row in cases."""
 
 from itertools import product
 
@@ -60,10 +60,10 @@ def test_output_matches_an_independent_library(name, x64):
 
 
 def known(case):
-    """What the other library gives: one program where it is jax, in half the time of its calls."""
+    """Returns the other library's result; jax runs jitted, which halves the time."""
     try:
         return jax.jit(lambda *arrays: case.like(*arrays))(*case.arrays)
-    except jax.errors.TracerArrayConversionError:  # numpy's or scipy's
+    except jax.errors.TracerArrayConversionError:  # for numpy and scipy
         return case.like(*case.arrays)
 
 
@@ -110,7 +110,7 @@ FLOATS = TYPES[-4:]
 def test_the_common_type_is_numpys_of_the_floats(length):
     for names in product(TYPES, repeat=length):
         if {"bfloat16", "float16"} <= {*names}:
-            continue  # they have none
+            continue  # no common type
         chosen = [np.dtype(n) for n in names if n in FLOATS] or [np.dtype(n) for n in names]
         assert base.common_type(*(Spec((), n) for n in names)) == np.result_type(*chosen).name
 

@@ -1,4 +1,4 @@
-"""The CTC loss against all ways to spell a word, and at its limits."""
+"""The CTC loss against enumeration of all alignments, and in edge cases."""
 
 from itertools import groupby, product
 
@@ -44,7 +44,7 @@ def test_steps_that_a_mask_leaves_out_do_not_matter(logits):
 
 
 def test_a_word_that_does_not_fit_has_an_infinite_loss_and_no_gradient(logits):
-    labels, mask = np.array([[1, 1, 2]]), np.array([[1.0, 1, 1, 0]])  # takes four steps
+    labels, mask = np.array([[1, 1, 2]]), np.array([[1.0, 1, 1, 0]])  # needs four steps
     assert np.isfinite(ops.ctc_loss(logits, labels)).all()
     np.testing.assert_array_equal(ops.ctc_loss(logits, labels, mask), [np.inf])
     assert not CtcLossGradOp()(np.ones(1), logits, labels, mask).any()

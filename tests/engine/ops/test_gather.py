@@ -1,4 +1,4 @@
-"""Rows of a table by their numbers: drawn shapes against plain numpy, and errors."""
+"""Table lookups by index: random shapes against numpy, and errors."""
 
 import numpy as np
 import pytest

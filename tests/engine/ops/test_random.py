@@ -1,4 +1,4 @@
-"""Random numbers that are a function of the example, against published answers and statistics."""
+"""Random numbers per example, against published vectors and statistics."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Errors of operations, and their words."""
+"""Error messages of operations."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The backend "cuda" on the host, where g++ is: its kernels' own source runs on the processor."""
+"""The "cuda" backend on the host: where g++ exists, the kernels' own source runs on the CPU."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.support.cuda.compiler import available
 
 @pytest.fixture(autouse=True)
 def cuda(monkeypatch):
-    """The backend that "cuda" stands for in a test."""
+    """Makes "cuda" stand for this backend in a test."""
     if not available():
         pytest.skip("no g++ to run the kernels of cuda on the host")
     monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.backend")

@@ -1,4 +1,4 @@
-"""NVIDIA's headers, where a wheel brings them: what they say of constants and functions."""
+"""NVIDIA's headers from installed wheels: their constants and function signatures."""
 
 import ctypes
 import re
@@ -16,7 +16,7 @@ HANDLES = re.compile(r"(Handle|Desc|Descriptor|MatrixLayout|Preference|Stream)_t
 
 
 def header(names, libraries):
-    """The text of some headers beside a library, without comments, or None where there is none."""
+    """Returns the text of headers shipped with a library, without comments, or None if missing."""
     found = [path.parent.parent / "include" for path in wheels(libraries)]
     if not found:
         return None
@@ -29,7 +29,7 @@ def number(text, name):
 
 
 def assert_signature(text, name, ours, given):
-    """The result and the parameters of a function are what our table says."""
+    """Asserts that a function's result and parameter types match our table."""
     pattern = rf"([\w ]+[\s*]+)(?:CUBLAS|CUDNN)WINAPI\s+{name}\s*\(([^)]*)\)"
     result, parameters = re.search(pattern, text).groups()
     expected = [p.strip() for p in parameters.split(",") if p.strip() not in ("", "void")]
@@ -40,10 +40,10 @@ def assert_signature(text, name, ours, given):
 
 
 def fits(kind, parameter):
-    """Whether a ctypes type stands for a parameter: handles and addresses are void pointers."""
+    """Returns whether a ctypes type fits a parameter; handles and addresses are void pointers."""
     name = parameter.replace("const ", "").split()[0]
     if "*" in parameter or "[" in parameter:
         return kind is ctypes.c_void_p or hasattr(kind, "contents")
     if HANDLES.search(name):
         return kind is ctypes.c_void_p
-    return kind is C_TYPES.get(name, ctypes.c_int)  # all others are enumerations
+    return kind is C_TYPES.get(name, ctypes.c_int)  # all others are enums

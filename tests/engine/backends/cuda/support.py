@@ -1,4 +1,4 @@
-"""Asks the backend "cuda" for the same numbers as the reference."""
+"""Compares the "cuda" backend with the reference."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sparkdl.engine import compile
 from tests.engine.cases import CASES
 from tests.engine.support import feeds, trace, with_gradients
 
-NEARLY_NOTHING = "BatchNorm of"  # the gradient of a constant: rounding alone
+NEARLY_NOTHING = "BatchNorm of"  # the gradient of a constant is rounding error only
 
 
 def values(graph, arrays, backend):
@@ -14,9 +14,9 @@ def values(graph, arrays, backend):
 
 
 def assert_same(graph, arrays, error=1e-6, runs=3, edges=False):
-    """Both backends on the same feeds: once call by call, once captured, once from the graph.
+    """Compares both backends on the same feeds: run eagerly, during capture, and by graph replay.
 
-    The error is one of the largest number of each output; with `edges` of each number by itself.
+    `error` is relative to each output's largest number, or with `edges` to each number.
     """
     expected = values(graph, arrays, "reference")
     program = compile(graph, "cuda")
@@ -29,7 +29,7 @@ def assert_same(graph, arrays, error=1e-6, runs=3, edges=False):
 
 
 def assert_row(name):
-    """A row of the table of operations, with its gradient where it has one."""
+    """Checks a row of the table of operations, including its gradient if it has one."""
     case = CASES[name]
     arrays = [a.astype(np.float32) if a.dtype == np.float64 else a for a in case.arrays]
     make = with_gradients if case.order else trace

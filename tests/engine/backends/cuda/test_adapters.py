@@ -1,4 +1,4 @@
-"""Libraries of a device: their notes in a program, and the memory that they share."""
+"""Library adapters: their notes in a program, and the workspace they share."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The backend and its link have all that the contracts declare."""
+"""The backend and its link implement everything that the contracts declare."""
 
 from sparkdl.engine.backends.base import Backend
 from sparkdl.engine.backends.cuda.nccl_link import LinkWork

@@ -12,7 +12,7 @@ from tests.engine.cases import CASES
 from tests.engine.support import trace
 from tests.support.tables import first_of_each
 
-ELEMENTWISE = [cls.kind for cls in ElementwiseOp.__subclasses__()]  # test_chains.py asks them
+ELEMENTWISE = [cls.kind for cls in ElementwiseOp.__subclasses__()]  # covered by test_chains.py
 ROWS = [n for n in CASES if n.split()[0] not in ELEMENTWISE]
 
 

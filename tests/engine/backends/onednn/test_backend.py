@@ -1,4 +1,4 @@
-"""oneDNN against the reference: every operation, forward and backward, and drawn shapes."""
+"""oneDNN against the reference: every operation, forward and backward, and random shapes."""
 
 import gc
 
@@ -39,7 +39,7 @@ def test_backward_agrees_with_the_reference(name):
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.order])
 def test_what_onednn_does_not_compute_numpy_does(name):
-    """float64: the rewritten graph must mean the same without a single kernel of oneDNN."""
+    """In float64 the rewritten graph must be right without a single oneDNN kernel."""
     arrays = CASES[name].arrays
     graph = with_gradients(CASES[name].op, *arrays)
     compare(graph, arrays, 1e-9, 1e-9)
@@ -63,7 +63,7 @@ def test_products_of_drawn_shapes(m, k, n, tx, ty):
 
 @pytest.mark.parametrize("size, space", [((3, 2), (7, 8)), ((17, 16), (24, 23))], ids=str)
 def test_places_of_maxima_are_numbered_alike(size, space):
-    """So either side of the pair may fall back to numpy."""
+    """So forward or backward alone may fall back to numpy."""
     x = np.random.default_rng(0).permutation(6 * np.prod(space)).astype(np.float32)
     x = x.reshape(2, 3, *space)
     op = MaxPoolWithPlacesOp(size, (2, 1), ((1, 1), (0, 1)), (1, 1))
@@ -89,7 +89,7 @@ def test_two_runs_give_the_same_bits():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_two_programs_on_as_many_threads_give_the_same_bits(threads):
-    """Of kernels that add up over the batch in as many parts as there are threads."""
+    """Covers kernels that sum over the batch in one part per thread."""
     rng = np.random.default_rng(0)
     shapes = (16, 3, 32, 32), (8, 3, 5, 5), (8,), (8,), (8 * 28 * 28, 4)
     arrays = [rng.standard_normal(shape, np.float32) for shape in shapes]

@@ -1,4 +1,4 @@
-"""Kernels that run on one thread: which, and when the number of threads changes."""
+"""Kernels that run on one thread: their selection, and switching the number of threads."""
 
 from types import SimpleNamespace
 
@@ -15,7 +15,7 @@ from sparkdl.engine.ops.recurrent.gru import GruOp
 
 
 class Library:
-    """OpenMP with four threads; notes each change of their number."""
+    """OpenMP with four threads, which records each change of their number."""
 
     GOMP_parallel = SimpleNamespace()
 
@@ -34,7 +34,7 @@ class Library:
 @pytest.fixture
 def library(monkeypatch):
     library = Library()
-    with monkeypatch.context() as only_here:  # the process's own pool needs true addresses
+    with monkeypatch.context() as only_here:  # the process's own pool needs real addresses
         only_here.setattr("sparkdl.engine.native.threads.address", lambda function: 0)
         pool = ThreadPool(library)
     monkeypatch.setattr(team_size, "pool", lambda: pool)
@@ -74,7 +74,7 @@ def test_small_work_runs_on_one_thread(name, library):
 def test_one_thread_is_never_told_to_be_one(library, monkeypatch):
     library.sizes.append(1)
     assert team_to_spare(product(2, 2, 2)) is None
-    monkeypatch.setattr(team_size, "pool", lambda: None)  # no OpenMP of GCC's
+    monkeypatch.setattr(team_size, "pool", lambda: None)  # no GCC OpenMP
     assert team_to_spare(product(2, 2, 2)) is None
 
 
@@ -114,7 +114,7 @@ def test_threads_come_back_after_an_error(library):
 
 def test_an_interrupted_program_leaves_no_thread_alone(library):
     team = team_size.pool()
-    team.shrink()  # and no more
+    team.shrink()  # as if interrupted here
     with team.alone():
         assert library.sizes[-1] == 1
     assert library.sizes[-1] == 4
@@ -122,7 +122,7 @@ def test_an_interrupted_program_leaves_no_thread_alone(library):
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_an_error_between_two_small_steps_gives_all_threads_back(library, rng, error):
-    """Else programs made later would be made for one thread."""
+    """Otherwise programs built later would be built for one thread."""
 
     def fail():
         assert library.sizes[-1] == 1
@@ -142,7 +142,7 @@ def test_an_error_between_two_small_steps_gives_all_threads_back(library, rng, e
 
 
 def test_primitives_are_made_and_run_on_one_thread(library, rng):
-    """A small product, then a large one: made for one thread and for all, run so."""
+    """A small product then a large one are built for, and run on, one thread and all threads."""
     shapes = {"x": (8, 128), "w": (128, 128), "v": (128, 50_000)}
     names = dict(zip(shapes, tensors(*shapes.values()), strict=True))
     y = ops.matmul(ops.matmul(names["x"], names["w"]), names["v"])

@@ -1,4 +1,4 @@
-"""Plans of cuDNN: timed where a device has a clock, kept on disk; a missing library is reported."""
+"""cuDNN plans: timed if the device has a clock, cached on disk; a missing library is reported."""
 
 import sys
 from dataclasses import replace
@@ -19,11 +19,11 @@ from tests.support.cuda.host_driver import HostDriver
 
 X, W, Y = Spec((2, 8, 4, 4)), Spec((8, 8, 3, 3)), Spec((2, 8, 2, 2))
 REQUEST = ForwardRequest(op=ConvOp((3, 3), (1, 1), ((0, 0),) * 2, (1, 1)), x=X, w=W, y=Y)
-SECONDS = {0: 3.0, 2: 1.0}  # of the engines; the double refuses the others
+SECONDS = {0: 3.0, 2: 1.0}  # per engine; the double rejects all others
 
 
 class Clocked(HostDriver):
-    """Runs at once what is to be timed."""
+    """Runs the work to be timed at once."""
 
     def seconds(self, work, stream):
         with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Graphs of cuDNN's, computed by a double of its module in the memory of the host driver."""
+"""cuDNN graphs, computed by a test double of its module in the host driver's memory."""
 
 import re
 
@@ -14,13 +14,13 @@ from tests.engine.support import ops_of, trace, with_gradients
 from tests.support.tables import first_of_each
 
 FAMILIES = "Conv", "BatchNorm", "LayerNorm", "BiasActivation"
-OWN = re.compile("sequence|of channels|^BiasActivation( (Relu|Tanh|Sigmoid))?$")  # our kernels
+OWN = re.compile("sequence|of channels|^BiasActivation( (Relu|Tanh|Sigmoid))?$")  # our own
 ROWS = [n for n in CASES if n.startswith(FAMILIES)]
 
 
 @pytest.fixture(autouse=True)
 def cuda(cuda, monkeypatch, tmp_path):
-    """The backend with the double of the library."""
+    """Makes the backend use the library's test double."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.with_cudnn")
 
@@ -89,7 +89,7 @@ def test_rows_and_volumes_are_normalized(shape):
 
 
 def test_parameters_may_begin_anywhere_in_a_vector():
-    """Graphs want what begins at a multiple of 16 bytes."""
+    """cuDNN graphs need 16-byte alignment."""
     backend, shapes = base.get("cuda"), [(8,), (8,), (8, 8, 1, 1)]
     arrays = [images("float32", 2, 8, 4, 3), *(images("float32", *shape) for shape in shapes)]
     graph = with_gradients(lambda x, a, b, w: ops.conv(ops.batch_norm(x, a, b)[0], w), *arrays)
@@ -142,7 +142,7 @@ def test_attention_is_one_graph_each_way(make, causal):
 
 
 def test_rows_of_16_bits_are_normalized_as_they_lie():
-    """Where a network widens them for that, and only for that."""
+    """Casts to float32 around a layer norm are dropped if nothing else needs them."""
     arrays = images(BFLOAT16, 6, 24), images("float32", 24), images("float32", 24)
 
     def function(x, gamma, beta):

@@ -1,7 +1,6 @@
-"""CupyDriver on a double of CuPy, and the double's signatures against the real CuPy's.
+"""CupyDriver on a test double of CuPy, and the double's signatures against the real CuPy's.
 
-The last needs the package cupy-cuda13x==14.2.0 (70 MB), which says its functions' parameters
-without a GPU.
+The signatures need the package cupy-cuda13x==14.2.0 (70 MB), but no GPU.
 """
 
 import inspect
@@ -44,7 +43,7 @@ def driver(monkeypatch, tmp_path):
 
 @pytest.fixture
 def by_cupy(driver, monkeypatch):
-    """The backend "cuda" by it."""
+    """Returns the "cuda" backend on CupyDriver."""
     monkeypatch.setitem(base.MODULES, "cuda", "by_cupy")
     monkeypatch.setattr(base, "import_module", lambda name: SimpleNamespace(BACKEND=Cuda(driver)))
 
@@ -154,7 +153,7 @@ def test_the_double_is_as_the_real_one(path):
 
 
 def parameters_of(function):
-    """Their names, as Python knows them or, for what Cython compiled, as its help says them."""
+    """Returns parameter names from the signature, or from the docstring of a Cython function."""
     said = re.match(r"[\w.]+\((.*?)\)", function.__doc__ or "")
     if said is None:
         names = [*inspect.signature(function).parameters]

@@ -1,4 +1,4 @@
-"""GPUs that a task owns, from a table of the variables that clusters set."""
+"""GPUs assigned to a task, for a table of the environment variables that clusters set."""
 
 from types import SimpleNamespace
 
@@ -88,7 +88,7 @@ def test_what_shows_that_there_is_no_gpu(name, monkeypatch, tmp_path):
 
 
 class Runtime:
-    """CUDA's runtime as CuPy shows it."""
+    """Imitates the CUDA runtime as CuPy exposes it."""
 
     class CUDARuntimeError(Exception):
         def __init__(self, status):

@@ -1,6 +1,6 @@
-"""The second process that trains a network compiles nothing, whatever order its sets are in.
+"""A second process that trains a network compiles nothing, for any hash seed.
 
-Each start is a process of its own, on a device that runs nothing and a compiler that counts.
+Each start is a new process with a recording device and a counting compiler.
 """
 
 import os
@@ -15,7 +15,7 @@ START = f"import sys; from {HERE} import start; start(*sys.argv[1:])"
 
 
 def start(network):
-    """Make both programs of a network's training step; print how many modules, and compiled."""
+    """Builds both programs of a training step; prints the number of modules and of compilations."""
     from sparkdl.engine.backends import base
     from sparkdl.engine.backends.cuda.backend import Cuda
     from sparkdl.engine.backends.cuda.device import nvrtc
@@ -40,7 +40,7 @@ def start(network):
 
 @pytest.fixture
 def started(tmp_path):
-    """Function: (modules, compiled ones) of a new process."""
+    """Returns a function that starts a process and returns (modules, compilations)."""
     seeds = count(1)
 
     def run():

@@ -1,4 +1,4 @@
-"""A GPU's id, asked of a double of NVIDIA's driver."""
+"""A GPU's id, as reported by a test double of NVIDIA's driver."""
 
 import ctypes
 from uuid import UUID
@@ -8,11 +8,11 @@ import pytest
 from sparkdl.engine.backends.cuda.device import uuids
 from sparkdl.errors import UnsupportedError
 
-ID = UUID("5fd4f087-00f3-0000-7ac1-0000000000ee")  # bytes of 0, at which text would end
+ID = UUID("5fd4f087-00f3-0000-7ac1-0000000000ee")  # contains zero bytes, which would end a C string
 
 
 class Driver:
-    """One GPU, number 3."""
+    """A driver with one GPU, number 3."""
 
     def __init__(self, name):
         assert name == "libcuda.so.1"

@@ -1,4 +1,4 @@
-"""Images that travel as bytes: the device makes of them what the host does, bit by bit."""
+"""Images sent as bytes: the device decodes them exactly as the host does."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ TRANSFORMS = {
     "a mean of windows": Compose(Crop(size=6), MeanImage(mean=MEAN[:, :6, :6])),
     "twice": Compose(Scale(mean=(3,), factor=0.7), Mirror(), Scale(mean=(1, 2, 3), factor=1.1)),
 }
-COMPUTED = {"twice"}  # where a part of it is done on the host, and no bytes are left
+COMPUTED = {"twice"}  # partly computed on the host, so it sends no bytes
 LAYERS = [Conv2D(filters=4, kernel_size=3, activation="relu"), Dense(units=5), Output(units=3)]
 CONF = NetworkConf(
     input_shape=(3, 7, 9), layers=LAYERS, optimizer=Momentum(learning_rate=0.1), seed=4
@@ -50,7 +50,7 @@ def images(n=6, shape=(3, 12, 16)):
 
 
 def through(column):
-    """(numbers that a program gets of a column, bytes that went to the device)"""
+    """Returns (the column's numbers as a program sees them, bytes uploaded)."""
     inputs = tensors(x=np.empty(column.shape, np.float32))
     program = compile(Graph(inputs, {"y": ops.neg(inputs["x"])}), "cuda")
     calls = logged(program, lambda: program.run({"x": column}))
@@ -98,7 +98,7 @@ def test_descriptions_must_fit():
 
 
 def convolved(column, also=None):
-    """A program with a convolution of 16 bits of a column, and the filters' gradient."""
+    """Returns a graph of a bfloat16 convolution of a column, and the filters' gradient."""
     rng, inputs = np.random.default_rng(1), tensors(x=np.empty(column.shape, np.float32))
     w = constant(rng.standard_normal((8, column.shape[1], 3, 3)), BFLOAT16)
     y = ops.conv(ops.cast(inputs["x"], BFLOAT16), w)
@@ -121,7 +121,7 @@ def test_images_arrive_as_cudnns_first_convolution_reads_them(way, monkeypatch, 
     column = in_training(CAFFE, 5, 2, Cuda.decodes)(images()).features
     value, found, launches = FED[way](column), [], []
     expected = compile(convolved(column), "reference").run({"x": np.asarray(value)})
-    for also in (None, ops.neg):  # what something else reads stays float32
+    for also in (None, ops.neg):  # a second reader keeps the column in float32
         program = compile(convolved(column, also), "cuda")
         calls = logged(program, lambda program=program: program.run({"x": value}))
         launches.append(kinds(calls).count("launch"))
@@ -135,7 +135,7 @@ def test_images_arrive_as_cudnns_first_convolution_reads_them(way, monkeypatch, 
 
 
 def test_a_worker_sends_bytes_and_trains_as_on_the_host(cuda):
-    """Three batches of a block, the last of them smaller, twice over."""
+    """Two passes over a block of three batches, the last one smaller."""
     block, start, found = images(22), len(cuda.device.driver.log), {}
     vectors = {"params": initial_params(CONF), "slots": initial_slots(CONF)}
     shared = Round(

@@ -1,4 +1,4 @@
-"""Another library computes on a device's vectors, in turn with programs and with the host."""
+"""Vectors lent to another library, which computes on the device between programs and the host."""
 
 import ctypes
 
@@ -11,7 +11,7 @@ SIZE = 5
 
 
 def write(lent, name, numbers):
-    """Does what a library would: writes to a vector's memory on the device, at once."""
+    """Imitates the library: writes at once to a vector's device memory."""
     memory, values = lent.memory(name), np.asarray(numbers, np.float32)
     assert memory.size == values.size and memory.dtype == np.float32
     ctypes.memmove(memory.address, values.ctypes.data, values.nbytes)

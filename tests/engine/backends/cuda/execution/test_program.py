@@ -1,6 +1,6 @@
-"""Promises of a device program: no late allocation, no slot reused early, one launch.
+"""Device programs: no late allocation, no slot reused early, one graph launch.
 
-The host driver runs what is on a stream only when somebody waits for it, and logs all calls.
+The host driver runs a stream's work only when it is waited for, and logs all calls.
 """
 
 import pickle
@@ -20,7 +20,7 @@ X = uniform(0, 7, 10).astype(np.float32)
 
 
 def layers(x, w):
-    """Launches of several kinds, with scratch memory and constants."""
+    """Combines several kinds of kernels with scratch memory and constants."""
     y = ops.softmax(ops.tanh(ops.matmul(x, w)))
     return {"y": y, "total": ops.sum(ops.mul(y, 2.0)), "turned": ops.transpose(y, (1, 0))}
 
@@ -32,7 +32,7 @@ def program(cuda):
 
 
 def logged(program, run):
-    """[calls of the driver] while `run` runs."""
+    """Returns the driver calls that `run` makes."""
     log = program.device.driver.log
     start = len(log)
     run()
@@ -63,7 +63,7 @@ def test_the_graph_has_the_launches_that_ran_before_it(program):
 
 
 def steps_of(cuda, vector):
-    """(what doubles x into a vector, what adds that to another one), bound to `vector(zeros)`."""
+    """Returns two programs bound to `vector(zeros)`: one doubles x, the other adds it up."""
     sums, doubles = (vector(np.zeros(10, np.float32)) for _ in range(2))
     inputs = tensors(x=X[0])
     first = Graph(inputs, {"twice": ops.mul(inputs["x"], 2.0)})
@@ -129,7 +129,7 @@ def test_a_copy_up_runs_on_a_stream_of_its_own_and_is_waited_for(program):
 
 
 def added_up(cuda, runs=10):
-    """(a vector to which a program adds what it is fed, what it should hold then)"""
+    """Returns (a vector that a program accumulates its input in, the expected sum)."""
     vector = cuda.vector(np.zeros(10, np.float32))
     inputs = tensors(x=X[0], sum=X[0])
     graph = Graph(inputs, {"new": ops.add(inputs["x"], inputs["sum"])})
@@ -210,11 +210,11 @@ def test_without_cupy_it_says_what_to_install(monkeypatch):
 
 
 def test_numbers_are_waited_for_when_they_are_needed(program):
-    """Losses of many runs are added up without a stop, and are those of each run by itself."""
+    """Losses of many runs accumulate without synchronizing, and equal those of single runs."""
     expected = [float(program.run(feeds(seed))["total"]) for seed in range(20)]
     calls = logged(program, lambda: program.run(feeds(0)) and program.number("total"))
     waits = [call for call in calls if call[0] == "synchronize"]
-    assert len(waits) == 1  # for the slot's last copy, which was runs ago
+    assert len(waits) == 1  # for the slot's last copy, many runs ago
     total, numbers = 0.0, []
     for seed in range(20):
         program.run(feeds(seed))
@@ -245,7 +245,7 @@ def test_a_number_to_come_is_a_number(program):
 
 
 def test_what_is_final_arrives_while_the_rest_still_runs(cuda):
-    """Each part of a vector is copied behind its own call: nobody waits for the last one."""
+    """Each part of a vector is copied after the call that completes it, not after the last one."""
     inputs, vector = tensors(x=X[0]), cuda.vector(np.zeros(20, np.float32))
     shares = {"early": ops.tanh(inputs["x"]), "late": ops.softmax(ops.neg(inputs["x"]))}
     bound = {"early": vector.array[:10], "late": vector.array[10:]}
@@ -266,7 +266,7 @@ def test_what_is_final_arrives_while_the_rest_still_runs(cuda):
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8, np.float16, bool])
 def test_small_types_travel_as_they_are(kind):
-    """A quarter of the bytes for pixels; the device makes numbers of them."""
+    """Pixels take a quarter of the bytes; the device converts them."""
     x = (100 * uniform(0, 2, 3, 5, 4, low=0.0)).astype(kind)
     inputs = tensors(x=x.astype(np.float32))
     program = compile(Graph(inputs, {"y": ops.mul(inputs["x"], 0.5)}), "cuda")

@@ -1,6 +1,6 @@
-"""Every kernel compiles for each kind of device that is meant, and keeps all it has in registers.
+"""Every kernel compiles for each supported compute capability, without register spills.
 
-Needs NVRTC (the package nvidia-cuda-nvrtc) and no device.
+Needs NVRTC (the package nvidia-cuda-nvrtc), but no device.
 """
 
 import re
@@ -97,7 +97,7 @@ def test_a_family(file, types, capability):
 
 
 def everything():
-    """A chain of each operation on the same two numbers."""
+    """Returns a chain of every operation, applied to the same two numbers."""
     steps = []
     for op in sorted(OPERATIONS, key=lambda op: op.kind):
         count = OPERANDS.get(op.kind, 1)

@@ -1,4 +1,4 @@
-"""A program for a GPU is not built with arrays that a kernel or a library would misread."""
+"""A GPU program is rejected if a kernel or library would misread one of its arrays."""
 
 from types import SimpleNamespace
 
@@ -34,7 +34,7 @@ def there(*shape, kind="float32"):
 
 @pytest.fixture(params=ROWS)
 def call(request, monkeypatch):
-    """(a kernel, the values of a launch of it)"""
+    """Returns (kernel, arguments of one of its launches)."""
     made, check = [], KernelFunction.check
 
     def recorded(kernel, values):
@@ -87,7 +87,7 @@ def test_one_value_too_many_is_refused(call):
 
 
 def test_a_number_of_another_size_is_refused():
-    """A parameter of eight bytes would be read four bytes beyond a number of four."""
+    """For an 8-byte parameter, a kernel would read past the end of a 4-byte number."""
     text = 'extern "C" __global__ void twice(u64 count, float factor, const T* x) {}'
     kernel = KernelFunction("twice", None, parameters("typedef float T;\n" + text, "twice"))
     kernel.check((np.uint64(3), 2.0, there(3)))

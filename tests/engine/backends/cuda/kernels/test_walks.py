@@ -1,4 +1,4 @@
-"""Numbers that many blocks share out: of a GPU with many processors as of the double with two."""
+"""Work divided among many blocks, as on a GPU with more processors than the double's two."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from tests.engine.backends.cuda.lowerings.test_channels import normalized
 from tests.engine.backends.cuda.support import assert_same
 from tests.engine.support import trace
 
-PROCESSORS = 132  # of an H200
+PROCESSORS = 132  # as on an H200
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def test_no_part_is_empty(length, parts, expected):
     assert parts_needed(length, parts) == expected
 
 
-ROWS = 64 * 4 * PROCESSORS + 1  # among 528 blocks 65 each: what 520 blocks take
+ROWS = 64 * 4 * PROCESSORS + 1  # 65 rows per block for 528 blocks, but 520 blocks suffice
 
 
 def test_no_block_reduces_what_lies_behind_the_end(rng):

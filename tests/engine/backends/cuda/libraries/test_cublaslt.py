@@ -1,4 +1,4 @@
-"""Products by cuBLASLt's adapter, on a double of the library that refuses what is wrong."""
+"""Matrix products by the cuBLASLt adapter, on a test double that rejects invalid calls."""
 
 import ml_dtypes
 import numpy as np
@@ -68,7 +68,7 @@ def test_narrow_products_are_added_up_in_float32(dtype):
 @pytest.mark.parametrize("kind", [np.float32, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("activation", [ops.relu, ops.tanh, ops.gelu, lambda x: x])
 def test_bias_and_activation_after_a_product(activation, kind):
-    """Parameters stay in float32: so does the bias of narrow products."""
+    """Parameters stay in float32, including the bias of narrow products."""
     arrays = X.astype(kind), W.astype(kind), B
     graph = trace(lambda x, w, b: activation(ops.add_bias(ops.matmul(x, w), b)), *arrays)
     program = assert_same(graph, arrays, 1e-6 if kind == np.float32 else 1e-2, runs=2)
@@ -85,13 +85,13 @@ def test_what_the_library_refuses_our_kernel_does_and_says_so(adapter, monkeypat
 
 
 def layers(x, w, b, v, c):
-    """Two products with gelu between them, and what came in added at the end."""
+    """Computes two products with gelu in between, and a residual connection."""
     hidden = ops.gelu(ops.add_bias(ops.matmul(x, w), b), approximate=True)
     return ops.add(ops.add_bias(ops.matmul(hidden, v), c), x)
 
 
 def summed(x, w, v):
-    """Of sequences: two products, of which only one can take the other along."""
+    """Adds two products of sequences, only one of which can fuse the addition."""
     return ops.add(ops.matmul(x, w), ops.matmul(x, v))
 
 
@@ -118,7 +118,7 @@ FOLLOWED = {
 @pytest.mark.parametrize("refused", [False, True])
 @pytest.mark.parametrize("labels", FOLLOWED)
 def test_what_follows_a_product_goes_along(monkeypatch, labels, refused):
-    """Where the library refuses that, each part is a pass of its own, and the note says why."""
+    """If the library rejects a fused epilogue, each part is a separate pass with a note on why."""
     if refused:
         refuse_all_but(monkeypatch, Epilogue.DEFAULT)
     make, function, arrays = FOLLOWED[labels]
@@ -149,7 +149,7 @@ def test_an_algorithm_is_asked_for_once_for_each_shape(adapter, monkeypatch):
 
 
 def clock(times, runs):
-    """A driver's `seconds` that runs the work and has each algorithm take its time."""
+    """Returns a driver's `seconds` that runs the work and reports the given times."""
 
     def timed(work, stream):
         work(0)
@@ -161,7 +161,7 @@ def clock(times, runs):
 
 @pytest.mark.parametrize("times", [[2.0, 3.0], [3.0, 2.0]])
 def test_the_fastest_algorithm_is_taken_and_kept_on_disk(adapter, monkeypatch, times):
-    """Each runs where its result does no harm, and once before the clock counts."""
+    """Candidates run on scratch output, and once before they are timed."""
     runs, wanted = [], 4096 if times[0] < times[1] else 0
     monkeypatch.setattr(adapter.driver, "seconds", clock(times, runs))
     assert_same(trace(ops.matmul, X, W), [X, W])
@@ -169,14 +169,14 @@ def test_the_fastest_algorithm_is_taken_and_kept_on_disk(adapter, monkeypatch, t
     for _ in range(2):
         [(algorithm, size)] = adapter.best.values()
         assert size == algorithm.data[5] == wanted
-        adapter.best.clear()  # as in another process
+        adapter.best.clear()  # as in a new process
         assert_same(trace(ops.matmul, X, W), [X, W])
     assert len(runs) == 2 * (1 + choice.REPEATS)
 
 
 @pytest.mark.parametrize("content", [b"\1" * 64, b"\1" * 7], ids=["another product's", "cut"])
 def test_what_was_kept_is_asked_about_before_it_is_used(adapter, monkeypatch, content):
-    """What the library would refuse when it runs is chosen anew."""
+    """An invalid cached algorithm is replaced by a new choice."""
     runs = []
     monkeypatch.setattr(adapter.driver, "seconds", clock([2.0, 3.0], runs))
     monkeypatch.setattr(choice.cache, "read", lambda key: content)
@@ -246,7 +246,7 @@ class Refusing:
 
 
 def test_a_bias_may_begin_anywhere_in_a_vector():
-    """As parameters do, one behind the other; an algorithm reads several of its numbers at once."""
+    """Like any parameter in a vector, though algorithms read several numbers at once."""
     vector = base.get("cuda").vector(np.zeros(25, np.float32))
     bias = vector.open()[1:]
     bias[...] = B
@@ -257,7 +257,7 @@ def test_a_bias_may_begin_anywhere_in_a_vector():
     assert kernels(program) == ["cuBLASLt"]
 
 
-# The double itself: what would be wrong on a card must not pass here.
+# The double itself must reject what would be wrong on a real GPU.
 
 
 def alignment_of_all(matmul):

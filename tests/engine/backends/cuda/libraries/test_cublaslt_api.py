@@ -1,6 +1,6 @@
-"""ctypes tables of cuBLASLt against NVIDIA's header and the library itself.
+"""cuBLASLt's ctypes tables against NVIDIA's header and the library itself.
 
-Both come with the wheel nvidia-cublas, a download of 444 MB that the tests do not ask for.
+Both are in the wheel nvidia-cublas (444 MB), which is optional.
 """
 
 import ctypes
@@ -29,7 +29,7 @@ EPILOGUES = {
 
 @pytest.fixture(scope="module")
 def header():
-    """The text of cublasLt.h, with the headers beside it that it takes its types from."""
+    """Returns the text of cublasLt.h and of the headers that define its types."""
     text = headers.header(("cublasLt.h", "cublas_api.h", "library_types.h"), api.NAMES)
     return text or pytest.skip("no nvidia-cublas (pip downloads 444 MB)")
 
@@ -79,7 +79,7 @@ def library(header):
 
 
 def test_the_library_takes_each_attribute_in_our_size(library):
-    """It needs no device for that, and refuses a value of another size."""
+    """The library checks sizes without a device."""
     made = [
         api.MatrixDescriptor(library, "MatmulDesc", api.DESCRIPTOR, api.COMPUTE_32F, 0),
         api.MatrixDescriptor(library, "MatrixLayout", api.LAYOUT, api.TYPES["bfloat16"], 8, 4, 8),

@@ -1,4 +1,4 @@
-"""Recurrent layers by cuDNN's adapter, on a double of the library that refuses what is wrong."""
+"""Recurrent layers by the cuDNN adapter, on a test double that rejects invalid calls."""
 
 import ml_dtypes
 import numpy as np
@@ -79,7 +79,7 @@ def from_the_end(*inputs):
 
 @pytest.mark.parametrize("function", [all_states, last_cell, from_the_end])
 def test_last_states_and_their_gradients(function):
-    """What nobody reads has a gradient of zeros."""
+    """The gradient of an unused output is zero."""
     program = assert_same(with_gradients(function, *LSTM), LSTM, 1e-5)
     assert walks(program) == ["LSTM", "LSTMGrad"]
 
@@ -110,14 +110,14 @@ STACKS = {
 
 @pytest.mark.parametrize("function, arrays, walked", STACKS.values(), ids=STACKS)
 def test_layers_on_one_another_are_one(function, arrays, walked):
-    """cuDNN works on a step of one while another is a step ahead."""
+    """cuDNN pipelines the time steps of stacked layers."""
     for make in (trace, with_gradients):
         program = assert_same(make(function, *arrays), arrays, 1e-5)
         assert len(walks(program)) == walked * (1 if make is trace else 2)
 
 
 def between_narrow_numbers(x, *rest):
-    """As a network in bfloat16 has its recurrent layers."""
+    """Casts around recurrent layers as a bfloat16 network does."""
     y = ops.lstm(ops.cast(x, "float32"), *rest[:5])[0]
     z = ops.lstm(ops.cast(ops.cast(y, "bfloat16"), "float32"), rest[5], *rest[1:3], *rest[6:])[0]
     return ops.cast(z, "bfloat16")
@@ -139,7 +139,7 @@ def test_layers_between_narrow_numbers_take_and_give_them(function):
 
 
 def test_a_cudnn_without_bfloat16_goes_on_in_float32(adapter, monkeypatch):
-    """Those before 9.13 have none."""
+    """As in versions before 9.13."""
     describe = adapter.library.cudnnSetRNNDescriptor_v8
     monkeypatch.setattr(adapter, "layers", {})
     monkeypatch.setattr(
@@ -216,7 +216,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
         cudnn_rnn.load_adapter(None)
 
 
-# The double itself: what would be wrong on a card must not pass here.
+# The double itself must reject what would be wrong on a real GPU.
 
 
 def no_workspace(layer):
@@ -239,4 +239,4 @@ def test_the_double_refuses(adapter, monkeypatch, spoil):
     spoil(layer)
     with pytest.raises(DeviceError, match="CUDNN_STATUS_BAD_PARAM"):
         dict(program.run(feeds(LSTM)))
-    program.device.stream.queue.clear()  # behind what failed
+    program.device.stream.queue.clear()  # drops the work queued after the failure

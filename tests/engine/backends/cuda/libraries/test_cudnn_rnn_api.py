@@ -1,6 +1,6 @@
 """ctypes tables of cuDNN's RNN functions against its headers and the library itself.
 
-Both come with the wheel nvidia-cudnn-cu13, a download of 517 MB that the tests do not ask for.
+Both are in the wheel nvidia-cudnn-cu13 (517 MB), which is optional.
 """
 
 import pytest
@@ -59,7 +59,7 @@ def library(header):
 @pytest.mark.parametrize("kind, math", [("float32", 3), ("float32", 0), ("bfloat16", 1)])
 @pytest.mark.parametrize("mode, bias", [("LSTM", 1), ("GRU", 2)])
 def test_the_library_takes_our_descriptions(library, mode, bias, kind, math):
-    """It needs no device for that, and refuses what is wrong."""
+    """The library validates them without a device."""
     words = 0, api.MODES[mode], bias, 0, 0, api.TYPES[kind], 0, math, 8, 16, 16, 1, None, 1
     RnnDescriptor(library, "RNNDescriptor", "cudnnSetRNNDescriptor_v8", *words)
     data = "RNNDataDescriptor", "cudnnSetRNNDataDescriptor"

@@ -1,4 +1,4 @@
-"""Memory layout of matrices, as it is passed to a library of products."""
+"""Memory layout of matrices as passed to a BLAS library."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Vectors that devices add up where they lie: the numbers, the order, and CuPy's own signatures."""
+"""In-place sums of vectors across devices: values, order, and CuPy's own signatures."""
 
 import base64
 import re
@@ -22,7 +22,7 @@ VECTORS = [uniform(seed, SIZE).astype(np.float32) for seed in range(4)]
 
 
 def linked(*backends, vectors):
-    """Links of several devices of this process to each other."""
+    """Yields links that connect several devices of this process."""
     links = [backend.link(own) for backend, own in zip(backends, vectors, strict=True)]
     invitation = links[0].invitation()
     threads = [
@@ -40,7 +40,7 @@ def linked(*backends, vectors):
 
 @pytest.fixture
 def pair(cuda):
-    """Two links, and the vectors "grad" that they have."""
+    """Yields two connected links and their "grad" vectors."""
     backends = [made(HostDriver(id=f"GPU-{rank}")) for rank in range(2)]
     vectors = [{"grad": b.vector(x)} for b, x in zip(backends, VECTORS[:2], strict=True)]
     for links in linked(*backends, vectors=vectors):
@@ -56,14 +56,14 @@ def mark_of(link):
 
 
 def done(works):
-    """Wait for all of them: none goes on without the others."""
+    """Waits for all works together, as none completes without the others."""
     end = time.monotonic() + 20
     while sum(work.is_reached() for work in works) < len(works):
         assert time.monotonic() < end, "not all devices go on"
 
 
 def summed(links, *arguments, marks=None):
-    """Let all add up the same part; `arguments` of each link."""
+    """Lets all links sum the same part; `arguments` holds one tuple per link."""
     marks = marks or [mark_of(link) for link in links]
     works = []
     for link, words, mark in zip(links, arguments, marks, strict=True):
@@ -86,7 +86,7 @@ def test_a_part_becomes_the_weighted_sum(pair, part):
 
 def test_gradients_of_several_minibatches_are_kept_on_the_device(pair):
     links, vectors = pair
-    for _ in range(2):  # what was kept is forgotten once it is added
+    for _ in range(2):  # kept gradients are cleared once they are added
         for link, vector, (first, second) in zip(links, vectors, ((0, 1), (2, 3)), strict=True):
             vector.open()[:] = VECTORS[first]
             link.keep("grad", 2.0)

@@ -1,4 +1,4 @@
-"""Elementwise chains on the host driver: every operation, type, layout and length."""
+"""Elementwise chains on the host driver: every operation, dtype, layout and length."""
 
 import ml_dtypes
 import numpy as np
@@ -23,7 +23,7 @@ OPERANDS |= dict.fromkeys(["Add", "Sub", "Mul", "Div", "Maximum", "Minimum", "Gr
 
 
 def operands(op, dtype, *shape):
-    """Numbers where each operation is defined; for those of two, some that are the same."""
+    """Returns arrays within an operation's domain; for two operands, with some equal numbers."""
     count = OPERANDS.get(op.kind, 1)
     low = 0.1 if op.kind in ("Log", "Sqrt", "Power") else -2.0
     arrays = [uniform(seed, *shape, low=low) for seed in range(count)]
@@ -43,7 +43,7 @@ def test_every_operation_is_the_references(op):
 
 
 def moved(x, y, rate):
-    """A few steps and two results, as an optimizer has them."""
+    """Computes a few steps and two results, as an optimizer does."""
     z = ops.add(ops.mul(x, rate), ops.where(ops.greater(y, x), y, ops.square(x)))
     return ops.sub(z, y), ops.maximum(z, x)
 

@@ -1,4 +1,4 @@
-"""Mean and variance of channels, and the sums of their gradient, of any layout and on any scale."""
+"""Channel mean and variance and the sums of their gradient, for any layout and scale."""
 
 import ml_dtypes
 import numpy as np
@@ -12,7 +12,7 @@ SHAPES = [(9, 5), (2, 3, 4, 5), (2, 1, 1, 4), (7, 70, 3, 3), (3, 33, 40, 41), (2
 
 
 def normalized(x, gamma, beta):
-    """y, mean and variance, and the gradients of a sum of y, unevenly weighed."""
+    """Returns y, mean, variance, and the gradients of an unevenly weighted sum of y."""
     y, mean, variance = ops.batch_norm(x, gamma, beta)
     uneven = np.sin(np.arange(x.spec.size, dtype=np.float32)).reshape(x.shape)
     loss = ops.sum(ops.mul(ops.cast(y, "float32"), uneven))
@@ -28,7 +28,7 @@ def test_batch_norm_and_its_gradient(shape, dtype, rng):
 
 
 def test_nothing_cancels_far_from_zero(rng):
-    """An outlier is the first number that a thread sees, and the mean is 10,000 deviations off."""
+    """The first number a thread sees is an outlier, and the mean is 10,000 deviations from 0."""
     x = (1e4 + rng.standard_normal((64, 3, 8, 8))).astype(np.float32)
     x[0, 0, 0, 0] = 0
     arrays, exact = [x, np.ones(3, "f4"), np.zeros(3, "f4")], x.astype(np.float64)

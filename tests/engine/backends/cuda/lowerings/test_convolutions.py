@@ -1,4 +1,4 @@
-"""Convolutions and pooling of more than one tile, in groups, and in numbers of 16 bits."""
+"""Convolutions and pooling over several tiles, in groups, and in 16-bit types."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_a_convolution_of_several_tiles(kind, groups):
 
 
 @kinds
-@pytest.mark.parametrize("channels", [36, 37, 40])  # read one by one, by fours, by eights
+@pytest.mark.parametrize("channels", [36, 37, 40])  # read 1, 4 or 8 at a time
 @pytest.mark.parametrize("stride", [1, 2, 4])
 def test_pooling_of_many_channels(kind, channels, stride):
     x = normal(kind, 2, channels, 9, 8)
@@ -35,7 +35,7 @@ def test_pooling_of_many_channels(kind, channels, stride):
 
 
 def test_pooling_over_all_of_an_image():
-    x = normal("float32", 2, 8, 11, 12)  # more places than are unrolled
+    x = normal("float32", 2, 8, 11, 12)  # a window too large to unroll
     for pool in (ops.max_pool, ops.avg_pool):
         assert_same(with_gradients(lambda x, p=pool: p(x, (11, 12)), x), (x,), 1e-5, runs=2)
 

@@ -1,4 +1,4 @@
-"""Other arrangements and random numbers on the host driver, images channels last among them."""
+"""Rearrangements and random numbers on the host driver, including channels-last images."""
 
 import ml_dtypes
 import numpy as np
@@ -33,7 +33,7 @@ def test_arrangements(arrange, dtype):
     assert_same(trace(arrange, x), [x], 1e-6 if dtype == np.float32 else 1e-2, runs=2)
 
 
-JOINS = {  # (shapes of the parts, axis, calls)
+JOINS = {  # (shapes of the parts, axis, launches)
     "gates": ([(4, 8)] * 4, 1, 1),
     "steps of sequences": ([(3, 1, 8)] * 9, 1, 1),
     "rows": ([(2, 5), (7, 5), (1, 5)], 0, 1),
@@ -62,7 +62,7 @@ def test_parts_are_joined_by_one_kernel(shapes, axis, calls, kind):
 
 def test_parts_of_other_types_and_orders_are_copied_one_by_one():
     image = uniform(0, 2, 3, 4, 5).astype(np.float32)
-    here = np.zeros((2, 6, 4, 5), np.float32)  # of the caller's: in plain order, not channels last
+    here = np.zeros((2, 6, 4, 5), np.float32)  # caller's memory: in plain order, not channels last
     x = tensors(image=image)
     graph = Graph(x, {"y": ops.concat([ops.copy(x["image"]), ops.tanh(x["image"])], 1)})
     program = compile(graph, "cuda", {"y": here})
@@ -80,13 +80,13 @@ EYE = np.eye(3, dtype=np.float32)
 
 
 def gates(y):
-    """A step of a sequence and its halves, as a recurrence takes them apart."""
+    """Slices a time step and its halves, as a recurrent layer does."""
     step = ops.reshape(ops.slice(y, (0, 2, 0), (4, 3, 8)), (4, 8))
     halves = [ops.slice(step, (0, i), (4, i + 4)) for i in (0, 4)]
     return ops.mul(ops.sigmoid(halves[0]), ops.tanh(halves[1]))
 
 
-SLICES = {  # (function, slices that are work)
+SLICES = {  # (function, slices that need a kernel)
     "chains read it": (lambda x: gates(ops.softmax(x)), 0),
     "a product reads it": (
         lambda x: ops.matmul(ops.slice(ops.softmax(x), (0, 0, 0), (4, 6, 3)), EYE),
@@ -105,13 +105,13 @@ def test_parts_that_chains_read_are_read_where_they_lie(function, work):
 
 
 def sum_of_gates(x, also=lambda z: ()):
-    """Halves of a sum, as a recurrence has them; and what else is made of that sum."""
+    """Returns a function of a sum's halves, as in a recurrent layer, and of `also(sum)`."""
     z = ops.add(ops.softmax(x), ops.reshape(ops.softmax(ops.reshape(x, (24, 8))), x.shape))
     halves = [ops.slice(z, (0, 0, i), (4, 6, i + 4)) for i in (0, 4)]
     return [ops.mul(ops.sigmoid(halves[0]), ops.tanh(halves[1])), *also(z)]
 
 
-SUMS = {  # (function, additions by themselves)
+SUMS = {  # (function, additions that need their own kernel)
     "gates": (sum_of_gates, 0),
     "others read it": (lambda x: sum_of_gates(x, lambda z: [ops.softmax(z)]), 1),
     "an output": (lambda x: sum_of_gates(x, lambda z: [z]), 1),
@@ -130,7 +130,7 @@ def test_a_sum_that_is_only_cut_is_part_of_the_chains_that_read_it(function, alo
 
 
 def test_what_is_updated_in_place_is_not_read_as_a_part_of_itself():
-    """Each row less the first: another thread may have written that by then."""
+    """Subtracts the first row, which another thread may already have overwritten."""
     inputs, found = {"p": Tensor(Spec((5, 7)))}, uniform(2, 5, 7).astype(np.float32)
     expected = found - found[:1]
     less = ops.sub(inputs["p"], ops.slice(inputs["p"], (0, 0), (1, 7)))

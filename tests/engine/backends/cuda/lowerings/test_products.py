@@ -1,4 +1,4 @@
-"""Matrix products, softmax and what goes with them on the host driver."""
+"""Matrix products, softmax and their fusions on the host driver."""
 
 import ml_dtypes
 import numpy as np
@@ -39,7 +39,7 @@ def test_stacks_of_matrices():
 def test_more_matrices_than_a_grid_holds_are_several_launches(monkeypatch, stacks):
     monkeypatch.setattr(products, "GRID", 5)
     x, y = (uniform(i, *stacks, *s).astype(np.float32) for i, s in enumerate([(5, 7), (7, 6)]))
-    log = base.get("cuda").device.driver.log  # which other tests share
+    log = base.get("cuda").device.driver.log  # shared with other tests
     start = len(log)
     assert_same(trace(lambda x, y: ops.matmul(x, y), x, y), [x, y], runs=1)
     grids = {c[3][2] for c in log[start:] if c[0] == "launch" and c[1] == "gemm"}

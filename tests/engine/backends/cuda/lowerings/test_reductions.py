@@ -1,4 +1,4 @@
-"""Sums and maxima on the host driver: any axes, layouts, types, and results of many numbers."""
+"""Sums and maxima on the host driver: any axes, layouts and dtypes, and large results."""
 
 import ml_dtypes
 import numpy as np
@@ -20,7 +20,7 @@ def test_drawn_axes(shape, axes, keep):
     x = uniform(0, *shape, low=0.1).astype(np.float32)
     both = trace(lambda x: (ops.sum(ops.copy(x), axes, keep), ops.max(x, axes, keep)), x)
     found = compile(both, "cuda").run(feeds([x]))
-    wide = x.astype(np.float64)  # numpy's own sums of float32 are off by more than ours
+    wide = x.astype(np.float64)  # numpy's own float32 sums have larger errors than ours
     near(found["y0"], wide.sum(axes, keepdims=keep), 1e-6)
     np.testing.assert_array_equal(found["y1"], x.max(axes, keepdims=keep))
 

@@ -1,4 +1,4 @@
-"""The gradient of a cross entropy is one node on a GPU, where nobody else reads its parts."""
+"""The cross-entropy gradient is one GPU node unless its parts are read elsewhere."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_rows_of_minus_infinity_and_large_numbers():
 
 
 def of_parts(z):
-    """A column by the difference, which is read twice, and a full matrix by another."""
+    """Reads one difference twice, and subtracts a full matrix in the other."""
     d = ops.sub(ops.softmax(z), ops.one_hot(LABELS, 1300))
     column = ops.sum(z, 1, True)
     return ops.add(ops.mul(d, column), d), ops.mul(ops.sub(ops.softmax(z), z), column)

@@ -1,4 +1,4 @@
-"""Local response normalization of narrow numbers needs no casts around it."""
+"""Local response normalization of 16-bit numbers drops the surrounding casts."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def normalized(x, kind=BFLOAT16):
 
 
 def types(program):
-    """The types that local response normalization and its gradient read."""
+    """Returns the dtypes that LRN and its gradient read."""
     nodes = [step.node for step in program.steps if step.op in ("Lrn", "LrnGrad")]
     assert len(nodes) == 2
     return {tensor.spec.dtype for node in nodes for tensor in node.inputs}

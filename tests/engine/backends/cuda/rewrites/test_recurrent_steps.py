@@ -1,4 +1,4 @@
-"""Recurrent layers without cuDNN: what a step of training computes, and how often."""
+"""Recurrent layers without cuDNN: the operations of a training step, and their counts."""
 
 from collections import Counter
 
@@ -22,7 +22,7 @@ def inputs_of(gates, states, kind=np.float32):
 
 
 def training(function, inputs):
-    """The output of a layer and the gradients of all its inputs."""
+    """Returns the graph of a layer's output and the gradients of all its inputs."""
     y = ops.square(function(*inputs.values())[0])
     grads = gradients(ops.sum(y), list(inputs.values()))
     return Graph(inputs, {"y": y} | {f"g{name}": g for name, g in zip(inputs, grads, strict=True)})
@@ -45,12 +45,12 @@ def test_the_gradient_of_a_layer_goes_back_by_its_own_steps():
     arrays = inputs_of(4, 2)
     program = compile(training(ops.lstm, tensors(**arrays)), "cuda")
     found = counts(program)
-    forward = 1 + STEPS  # products: with x, with h
+    forward = 1 + STEPS  # products with x and with h
     backward = 3 + STEPS  # gradients of x and the weights, and of h at each step
     assert found["MatMul"] + found["BiasActivation"] == forward + backward
     assert not found["Pad"] and not found["Slice"]
-    assert found["Chain"] == 2 * STEPS + 1 and found["Add"] == 1  # beside: of the loss; the bias
-    assert found["Concat"] == STEPS + 4  # gates' gradients of each step, of all steps twice; h, y
+    assert found["Chain"] == 2 * STEPS + 1 and found["Add"] == 1  # plus the loss's; the bias
+    assert found["Concat"] == STEPS + 4  # gate gradients of each step, of all steps twice; h, y
 
 
 def test_parts_of_the_weights_are_cut_once():

@@ -1,4 +1,4 @@
-"""Convolutions of few channels with a stride, on blocks: the numbers of the reference."""
+"""Strided convolutions of few channels, computed on blocks of pixels: the reference's numbers."""
 
 import numpy as np
 import pytest

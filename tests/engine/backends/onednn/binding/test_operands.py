@@ -1,4 +1,4 @@
-"""No kernel of oneDNN is called with memory that it would misread: the program is not built."""
+"""A program is rejected if a oneDNN kernel would misread its memory."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -76,12 +76,12 @@ BACKWARD = {
     "vanilla_rnn_backward": "vanilla_rnn_forward",
 }
 GRAPHS |= {backward: GRAPHS[forward] for backward, forward in BACKWARD.items()}
-WIDE = {"binary", "lrn_backward", "softmax_backward"}  # which oneDNN has with AVX-512 alone
+WIDE = {"binary", "lrn_backward", "softmax_backward"}  # oneDNN has these only with AVX-512
 
 
 @dataclass
 class Call:
-    """A primitive of a program that was built: its descriptor and {index: memory}."""
+    """A primitive bound by a compiled program: its descriptor and {index: memory}."""
 
     session: Any
     pd: Any
@@ -90,7 +90,7 @@ class Call:
 
 @pytest.fixture(params=sorted(GRAPHS))
 def call(request, monkeypatch):
-    """The call with the most operands of a primitive, in a program."""
+    """Returns a compiled program's call of the primitive, the one with the most operands."""
     from sparkdl.engine.backends.onednn.binding.api import OneDnnSession
 
     found, bound = [], OneDnnSession.bind
@@ -141,7 +141,7 @@ def test_what_a_program_gives_is_taken(call):
 
 
 def test_an_operand_that_is_too_small(call):
-    """Once as the array says of itself, once as the primitive was told before it was cut."""
+    """Covers a smaller array, and one shorter than the memory descriptor says."""
     for index, memory in call.memories.items():
         array = memory.array
         fewer = array[..., : array.shape[-1] - 1] if array.shape[-1] > 1 else array[:0]
@@ -157,7 +157,7 @@ def test_an_operand_of_another_type(call):
     for index, memory in call.memories.items():
         array = memory.array
         if array.dtype == np.uint8:
-            continue  # a row of bytes has no type
+            continue  # a byte buffer has no dtype
         kind = BFLOAT16 if array.dtype == np.float32 else "float32"
         other = np.zeros_like(array, kind)
         pattern = rf"needs .* {array.dtype.name} .*, got .* {kind} "
@@ -180,7 +180,7 @@ def test_an_operand_that_nobody_asked_for(call):
 
 
 def test_an_operand_in_another_order(call):
-    """Its numbers would be read in the wrong order, though there are as many."""
+    """The size fits, but the strides differ."""
     for index, memory in call.memories.items():
         array = memory.array
         if array.ndim < 2 or names()[index] == "workspace" or min(array.shape[-2:]) < 2:
@@ -192,13 +192,13 @@ def test_an_operand_in_another_order(call):
 
 @pytest.mark.parametrize("place, name", [(1, "scale"), (2, "shift")])
 def test_a_narrow_scale_of_a_normalization_is_named(place, name):
-    """oneDNN reads float32 there whatever the images are: twice as many bytes as there are."""
+    """oneDNN always reads float32 scales, twice the bytes of a bfloat16 array."""
 
     def function(*arrays):
         with scope("bn_1"):
             return BatchNormOp(1e-5)(*arrays)  # ops.batch_norm would widen them
 
-    arrays = [numbers(2, 8, 4, 4), numbers(8), numbers(8)]  # bfloat16 not on all processors
+    arrays = [numbers(2, 8, 4, 4), numbers(8), numbers(8)]  # some processors lack bfloat16
     compile(trace(function, *arrays), "onednn")
     arrays[place] = arrays[place].astype(BFLOAT16)
     text = rf"^bn_1 BatchNorm: batch_normalization_forward: {name} needs 8 float32 \(32 bytes\), "
@@ -227,7 +227,7 @@ def test_a_product_of_another_type_gets_a_primitive_of_its_own():
 
 
 def test_addresses_are_taken_in_one_place():
-    """So no kernel to come gets one that is not held against its array."""
+    """Ensures that every kernel's addresses are checked against their arrays."""
     from pathlib import Path
 
     from sparkdl import engine

@@ -1,4 +1,4 @@
-"""Signals while a recurrent layer computes: nothing on the heap is written over."""
+"""Signals during a recurrent layer must not corrupt the heap."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ print(len(came) > 20)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the stack is set as Linux wants it")
 def test_signals_leave_the_heap_of_a_recurrent_layer_alone():
-    own = {k: v for k, v in os.environ.items() if k != "PYTHONFAULTHANDLER"}  # it brings a stack
+    own = {k: v for k, v in os.environ.items() if k != "PYTHONFAULTHANDLER"}  # has its own stack
     command = [sys.executable, "-c", LOOP]
     done = subprocess.run(
         command, env=own | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=120

@@ -1,4 +1,4 @@
-"""oneDNN against the reference: convolution and pooling of drawn shapes, over one to three axes."""
+"""oneDNN against the reference: convolution and pooling of random shapes over one to three axes."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def each(draw, axes, least, most):
 
 
 def windows(draw, axes, most):
-    """(size, options) of windows, some further apart than they are long."""
+    """Draws (size, options) of windows, some with strides larger than the window."""
     size = each(draw, axes, 1, most)
     options = {
         "stride": each(draw, axes, 1, 4),
@@ -40,7 +40,7 @@ def normal(*shape):
 
 
 def convolution(draw, axes):
-    """(x, w, options) that fit; one group in three is depthwise."""
+    """Draws (x, w, options) that fit; one group in three is depthwise."""
     size, options = windows(draw, axes, 4 if axes < 3 else 3)
     depthwise = draw(st.integers(0, 2)) == 0
     groups = draw(st.sampled_from([1, 2, 3, 8, 16] if depthwise else [1, 1, 2, 3]))
@@ -98,7 +98,7 @@ def test_transposed_convolutions_of_drawn_shapes(axes, data):
 
 
 def pooled(draw, axes, dilated):
-    """(x, size, options) that fit."""
+    """Draws (x, size, options) that fit."""
     size, options = windows(draw, axes, 4)
     options["padding"] = tuple(
         (draw(st.integers(0, k - 1)), draw(st.integers(0, k - 1))) for k in size
@@ -132,7 +132,7 @@ def test_a_maximum_of_more_places_than_a_byte_can_tell(size):
 
 
 def heavy(function, *arrays):
-    """The steps that convolve or pool, forward and backward."""
+    """Returns the steps that convolve or pool, forward and backward."""
     steps = compile(with_gradients(function, *arrays), "onednn").steps
     return [step for step in steps if "Conv" in step.op or "Pool" in step.op]
 
@@ -158,7 +158,7 @@ def test_pooling_has_kernels_of_its_own(axes, pool):
 
 
 def test_a_convolution_over_a_sequence_moves_nothing():
-    """Between (N, T, F) and an image of one row no step copies."""
+    """No step copies between (N, T, F) and an image of one row."""
 
     def function(x, w, b):
         y = ops.conv(ops.sequence_to_image(ops.tanh(x)), w, padding=((0, 0), (1, 1)))
@@ -209,7 +209,7 @@ def test_resizing_has_kernels_of_its_own(axes):
 
 
 def narrowly(function):
-    """The same in bfloat16, between float32 and float32."""
+    """Casts to bfloat16 for the convolution and back to float32."""
     return lambda *xs: ops.cast(function(*(ops.cast(x, BFLOAT16) for x in xs)), "float32")
 
 
@@ -240,4 +240,4 @@ def test_drawn_pooling_and_sizes_in_bfloat16(axes, data):
     for function in (average, resized):
         close_on_onednn(trace(function, x), [x], 2e-2)
         close_on_onednn(with_gradients(function, x), [x], 2e-2)
-    close_on_onednn(trace(largest, x), [x], 1e-7)  # rounding makes ties, which any place may win
+    close_on_onednn(trace(largest, x), [x], 1e-7)  # rounding makes ties, which any position may win

@@ -1,4 +1,4 @@
-"""oneDNN against the reference: copies, over drawn shapes and layouts."""
+"""oneDNN against the reference: copies, over random shapes and layouts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""oneDNN's normalizations against the reference, over drawn shapes."""
+"""oneDNN's normalizations against the reference, over random shapes."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def kernels(function, *arrays):
 
 @pytest.mark.parametrize("within", [False, True], ids=["across", "within"])
 def test_lrn_and_its_gradient_have_a_kernel_of_their_own(within):
-    """Without AVX-512 the gradient is taken apart."""
+    """Without AVX-512 the gradient is decomposed."""
     found = kernels(lambda x: ops.lrn(x, within=within), numbers(2, 32, 12, 12))
     assert len(found) == 1 + AVX512 and all("jit" in name for name in found)
 
@@ -142,7 +142,7 @@ def test_what_else_reads_the_values_between_still_can(more):
 
 @pytest.fixture
 def loops(monkeypatch):
-    """Batch normalization of any size by compiled loops, where there is a compiler."""
+    """Forces compiled loops for batch normalization of any size, if there is a compiler."""
     if get("onednn").compiler is None:
         pytest.skip("llvmlite is not here")
     monkeypatch.setattr(batch_norms, "WIDE", 1)

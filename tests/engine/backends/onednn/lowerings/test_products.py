@@ -1,4 +1,4 @@
-"""oneDNN against the reference: products of batches and of heads, softmax, gelu; drawn shapes."""
+"""oneDNN against the reference: batched and multi-head products, softmax, gelu; random shapes."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def attend(heads, scale=0.5):
 def test_attention_of_drawn_shapes(n, t, s, heads, d, bias):
     arrays = [normal(n, length, heads * d) for length in (t, s, s)]
     arrays += {"none": [], "rows": [normal(n, t, s)], "keys": [normal(n, 1, s)]}[bias]
-    function = attend(heads, d**-0.5)  # one that saturates no softmax: its gradient would cancel
+    function = attend(heads, d**-0.5)  # avoids saturating a softmax, whose gradient would cancel
     close_on_onednn(trace(function, *arrays), arrays)
     close_on_onednn(with_gradients(function, *arrays), arrays, 1e-3)
 
@@ -92,19 +92,19 @@ def test_functions_after_convolutions(function):
 
 @pytest.mark.parametrize("bias", [[], [normal(2, 16, 24)], [normal(2, 1, 24)]], ids=len)
 def test_heads_are_read_where_they_lie(bias):
-    """No copies, no relayouts: a score for each head, softmax, the values mixed, and back."""
+    """Scores, softmax and mixing of values, forward and backward, need no copies or relayouts."""
     arrays = [normal(2, length, 64) for length in (16, 24, 24)] + bias
     steps = compile(trace(attend(4), *arrays), "onednn").steps
     assert [step.op for step in steps] == ["HeadScores", "Softmax", "HeadMix"]
     steps += compile(with_gradients(attend(4), *arrays[:3]), "onednn").steps
     ours = [step for step in steps if step.op.startswith(("Head", "Softmax"))]
-    assert len(ours) == 3 + 7 + AVX512  # without it the gradient of softmax is taken apart
+    assert len(ours) == 3 + 7 + AVX512  # without it the gradient of softmax is decomposed
     assert not [step for step in ours if "numpy" in step.kernel]
     assert not {"Transpose", "Relayout"} & {step.op for step in steps}
 
 
 def test_softmax_leaves_out_what_lies_far_below():
-    """What masks rest on: e to -1e30 is 0, and a row of nothing else is even, not NaN."""
+    """Masks rely on this: exp(-1e30) is 0, and a fully masked row is uniform, not NaN."""
     x = np.array([[1, -1e30, 3], [-1e30, -1e30, -1e30]], np.float32)
     y = compile(trace(ops.softmax, x), "onednn").run({"x0": x})["y0"]
     assert y[0, 1] == 0

@@ -1,4 +1,4 @@
-"""oneDNN against the reference: recurrent operations of drawn shapes, and their kernels."""
+"""oneDNN against the reference: recurrent operations of random shapes, and their kernels."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def normal(*shape):
 
 
 def case(kind, n, steps, features, units, **options):
-    """(a function of tensors that joins all outputs, arrays for it)"""
+    """Returns (a function that joins all outputs, arrays for it)."""
     function, gates, biases, states, own = KINDS[kind]
     weights = [(features, gates * units), (units, gates * units), (biases * units,)]
     arrays = [normal(*s) for s in [(n, steps, features), *weights, *[(n, units)] * states]]
@@ -76,7 +76,7 @@ def test_steps_of_drawn_shapes(kind, n, steps, features, units, backwards):
 
 
 def test_only_a_gradient_of_the_last_state():
-    """The others are zeros then, not memory of somebody else."""
+    """The other gradients are then zeros, not uninitialized memory."""
     _, (x, *rest) = case("lstm", 3, 4, 5, 6)
     inputs = tensors(**feeds([x, *rest]))
     _, _, c = ops.lstm(*inputs.values())
@@ -85,7 +85,7 @@ def test_only_a_gradient_of_the_last_state():
 
 
 def test_what_a_gradient_needs_may_be_looked_at():
-    """No workspace of oneDNN's takes its place then."""
+    """An output is then not replaced by oneDNN's workspace."""
     _, arrays = case("lstm", 3, 4, 5, 6)
     compare(trace(LstmOp(), *arrays), arrays)
 

@@ -1,4 +1,4 @@
-"""What oneDNN makes of a graph beside what the reference does."""
+"""Compares a graph on oneDNN with the reference."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sparkdl.engine import Graph, compile
 
 
 def results(inputs, function, rng):
-    """What the reference gives, what oneDNN gives, and the labels of oneDNN's steps.
+    """Returns the reference's results, oneDNN's results, and the labels of oneDNN's steps.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sums of bfloat16 over all but the features are products with ones, over drawn shapes."""
+"""bfloat16 sums over all but the features become products with ones, over random shapes."""
 
 import numpy as np
 import pytest
@@ -31,9 +31,9 @@ def test_other_sums_are_left(kind, axes):
 
 
 def test_ones_outlive_the_making_of_a_program():
-    """The primitive holds an address, which the array must not leave."""
+    """The primitive keeps only an address, so the array of ones must stay alive."""
     x = np.random.default_rng(0).standard_normal((700, 8)).astype(BFLOAT16)
     program = compile(trace(lambda x: ops.sum(x, 0), x), "onednn")
-    np.full((1, 700), 7, BFLOAT16)  # would take the place of what has gone
+    np.full((1, 700), 7, BFLOAT16)  # would reuse freed memory
     expected = x.astype(np.float32).sum(0)
     np.testing.assert_allclose(program.run({"x0": x})["y0"], expected, rtol=1e-4, atol=1e-4)

@@ -1,4 +1,4 @@
-"""Sums behind convolutions: the same values in one kernel, and none where it does not fit."""
+"""Sums fused into convolutions: the same values, and no fusion where it does not fit."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def image(name, channels):
 
 
 def inputs():
-    """x, the filters and the bias of a convolution, and what is added to it."""
+    """Returns x, the filters and bias of a convolution, and the addend."""
     w, b = Tensor(Spec((OUT, C, 3, 3)), name="w"), Tensor(Spec((OUT,)), name="b")
     return {"x": image("x", C), "w": w, "b": b, "z": image("z", OUT)}
 
@@ -24,7 +24,7 @@ def conv(t):
 
 
 def convolved_again(t):
-    """Both that are added are convolutions."""
+    """Adds two convolutions."""
     return ops.relu(ops.add(conv(t), ops.relu(ops.add(t["z"], conv(t)))))
 
 

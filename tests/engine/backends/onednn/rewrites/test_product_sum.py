@@ -1,4 +1,4 @@
-"""Products that are added to inputs: the same values in one kernel, in place where asked."""
+"""Products added to inputs in one kernel, in place if requested: the same values."""
 
 import numpy as np
 import pytest

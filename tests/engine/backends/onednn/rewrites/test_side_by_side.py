@@ -1,4 +1,4 @@
-"""Both directions of recurrent layers at once: the same bits as one after the other."""
+"""Both directions of a recurrent layer at once: the same bits as one after the other."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,14 @@ from sparkdl.engine.ops.recurrent.lstm import LstmOp
 from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnnOp
 from tests.engine.support import feeds, with_gradients
 
-base.get("onednn")  # before the first limit: one says nothing to a pool that is not there yet
+base.get("onednn")  # a thread limit has no effect on a pool that is not loaded yet
 N, STEPS, UNITS = 5, 7, 8
-SIZE = 2 * UNITS  # of a step: what both directions give
-GATES = {LstmOp: (4, 2), GruOp: (3, 1), SimpleRnnOp: (1, 1)}  # and states
+SIZE = 2 * UNITS  # of a step: outputs of both directions
+GATES = {LstmOp: (4, 2), GruOp: (3, 1), SimpleRnnOp: (1, 1)}  # gates and states
 
 
 def arrays_of(kind, rng, units=UNITS, steps=STEPS):
-    """x, then for each direction the weights and states that the operation takes."""
+    """Returns x, then each direction's weights and states."""
     gates, states = GATES[kind]
     wide = gates * units
     shapes = [(SIZE, wide), (units, wide), (wide,)] + [(N, units)] * states
@@ -28,7 +28,7 @@ def arrays_of(kind, rng, units=UNITS, steps=STEPS):
 
 
 def both_ways(kind):
-    """What a bidirectional layer computes."""
+    """Returns the function of a bidirectional layer."""
 
     def function(x, *rest):
         half = len(rest) // 2
@@ -40,12 +40,12 @@ def both_ways(kind):
 
 
 def stacked(kind):
-    """Two layers of both ways with the same weights, where the second reads the first."""
+    """Stacks two bidirectional layers with the same weights."""
     return lambda x, *rest: both_ways(kind)(both_ways(kind)(x, *rest), *rest)
 
 
 def run(function, arrays, threads):
-    """(outputs with gradients, labels of the steps) of a program for so many threads."""
+    """Returns (outputs with gradients, labels of the steps) of a program on `threads` threads."""
     with threadpool_limits(threads):
         program = compile(with_gradients(function, *arrays), "onednn")
         found = {name: value.copy() for name, value in program.run(feeds(arrays)).items()}
@@ -72,7 +72,7 @@ def test_two_threads_give_the_bits_of_one(kind, make, rng):
 
 
 def test_one_direction_that_waits_for_the_other_stays_apart(rng):
-    """A second layer over the same sequence, that begins where the first ends."""
+    """A reversed second layer over the same sequence starts from the first one's final state."""
     arrays = arrays_of(GruOp, rng)
 
     def function(x, *rest):

@@ -1,4 +1,4 @@
-"""Gradients for which oneDNN has no kernel: by simpler ones, the same numbers."""
+"""Gradients without a oneDNN kernel are composed of simpler ones: the same numbers."""
 
 import numpy as np
 import pytest
