@@ -1,4 +1,4 @@
-"""build.py cluster: the cluster of the tests, for a person to play with."""
+"""build.py cluster: runs the tests' HDFS and YARN for use by hand."""
 
 import argparse
 import os
@@ -14,9 +14,9 @@ SHOWN = "HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", "SPARK_LOCAL_IP", "PY
 
 
 def main(arguments=None):
-    """Start it, print where it is, and end it at Ctrl-C or a SIGTERM."""
+    """Starts the cluster, prints its addresses, and stops it at Ctrl-C or SIGTERM."""
     options = parser().parse_args(arguments)
-    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's background jobs ignore the first
+    for number in (signal.SIGINT, signal.SIGTERM):  # shells make background jobs ignore SIGINT
         signal.signal(number, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="sparkdl-cluster-") as folder:
         hdfs = yarn = None
@@ -45,7 +45,7 @@ def parser():
 
 
 def described(hdfs, yarn):
-    """Where everything is, and what to say in another shell."""
+    """Text with all addresses, and the commands to run in another shell."""
     lines = [f"HDFS    {hdfs.uri}", f"        {hdfs.web}"]
     settings = {"HADOOP_CONF_DIR": str(hdfs.conf)}
     if yarn is not None:

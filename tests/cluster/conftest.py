@@ -16,13 +16,12 @@ import pytest
 from sparkdl.data.hadoop import base
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = ROOT / ".pytest_cache" / "environments"  # for later runs too
+KEPT = ROOT / ".pytest_cache" / "environments"  # kept for later runs
 
 
 @pytest.fixture(scope="session")
 def packaged(tmp_path_factory):
-    """(archive, environment): the file that build.py package makes, and the folder it is of, whose
-    packages are sparkdl's wheel and what the wheel asks for but pyspark; made once."""
+    """(archive, environment): the file made by build.py package, and the unpacked environment."""
     spec = importlib.util.spec_from_file_location("sparkdl_build", ROOT / "build.py")
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
@@ -35,15 +34,15 @@ def packaged(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def archive(packaged):
-    """The file of build.py package's environment."""
+    """The file made by build.py package."""
     return packaged[0]
 
 
 @contextlib.contextmanager
 def environment(build):
-    """A folder in which pip finds the packages that the tests run with: those of the lock.
+    """A folder in which pip finds the locked packages of the test environment.
 
-    The wheel of sparkdl is not among them: its version says nothing of what is in it.
+    sparkdl's own wheel is left out, because its version does not identify its contents.
     """
     folder = environment_folder(build)
     KEPT.mkdir(parents=True, exist_ok=True)
@@ -62,10 +61,9 @@ def environment(build):
 
 
 def link_packages(build, environment):
-    """Have the files of .venv's packages in an environment, but for programs: pip need not install
-    them again, which takes twenty seconds of a core."""
+    """Hard-links the package files of .venv, except programs; installing takes pip 20 s of CPU."""
     for name, _ in build.pins(build.requirements_without(build.ON_THE_CLUSTER)):
-        with contextlib.suppress(metadata.PackageNotFoundError):  # of another system
+        with contextlib.suppress(metadata.PackageNotFoundError):  # a package for another platform
             for file in metadata.files(name):
                 link(metadata.distribution(name).locate_file(file), environment)
 
@@ -86,7 +84,7 @@ def environment_folder(build):
 
 @pytest.fixture(scope="session")
 def shared_archive(hdfs, archive):
-    """Where it is on HDFS: a node unpacks it once, so README's commands may have put it there."""
+    """The archive on HDFS; a node unpacks it once, and README's commands may have put it there."""
     hdfs.make("/mnist")
     if archive.name not in hdfs.names("/mnist"):
         hdfs.upload(archive, f"/mnist/{archive.name}")
@@ -95,7 +93,7 @@ def shared_archive(hdfs, archive):
 
 @pytest.fixture
 def as_user(hdfs, monkeypatch):
-    """sparkdl finds the cluster as its user does: by the folder that HADOOP_CONF_DIR names."""
+    """HDFS, with HADOOP_CONF_DIR set to its configuration as for a user."""
     monkeypatch.setenv("HADOOP_CONF_DIR", str(hdfs.conf))
     monkeypatch.setattr(base, "_clients", {})
     return hdfs
@@ -103,6 +101,6 @@ def as_user(hdfs, monkeypatch):
 
 @pytest.fixture(params=["hdfs", "webhdfs"])
 def root(request, as_user):
-    """A folder by either protocol: the NameNode as the configuration says, or named."""
+    """A folder over either protocol; the NameNode is the configured one, or named in the URI."""
     cluster = {"hdfs": "hdfs:", "webhdfs": f"webhdfs://{as_user.web.removeprefix('http://')}"}
     return f"{cluster[request.param]}/{request.node.name.partition('[')[0]}"

@@ -1,4 +1,4 @@
-"""A Java process of Hadoop's: it writes a log, says when it is ready, and never outlives us."""
+"""A Hadoop daemon: it logs to a file, reports when it is ready, and never outlives this process."""
 
 import os
 import shlex
@@ -13,10 +13,10 @@ from pathlib import Path
 from tests.cluster.jars import Unavailable
 from tests.support.jvm import UNSHARED
 
-LIMIT = 180.0  # seconds for a daemon to be ready
-# The kernel ends a daemon when the process that started it is gone, however that went.
+LIMIT = 180.0  # seconds until a daemon is ready
+# The kernel kills a daemon once the process that started it is gone, for whatever reason.
 TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 15); os.execv(sys.argv[1], sys.argv[1:])"
-# A NodeManager unpacks archives by a program for each file; these start in a third of the time.
+# A NodeManager starts a program for each file that it unpacks; vfork makes that 3 times faster.
 QUICK_PROGRAMS = "-Djdk.lang.Process.launchMechanism=VFORK"
 QUICK_COMPILER = ["-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-proc:none"]
 LOGGING = """rootLogger.level = info
@@ -30,20 +30,20 @@ appender.err.layout.pattern = %d %p %c{1}: %m%n
 
 
 class Daemon:
-    """One process from its start to its end.
+    """A daemon process.
 
     Parameters
     ----------
     java : Java
-        What runs it.
+        Runs the process.
     name : str
-        Of the daemon, and of its log in java.folder.
+        Names the daemon and its log in java.folder.
     main : str
-        The class.
+        Java class.
     ready : str
-        What its log says once it serves.
+        Text that appears in the log once the daemon serves.
     options : dict
-        Settings of Hadoop that only this one has.
+        Hadoop settings of this daemon alone.
     """
 
     def __init__(self, java, name, main, ready, options):
@@ -54,7 +54,7 @@ class Daemon:
             self.process = java.start(main, *settings, stdout=log, stderr=log)
 
     def wait(self, limit=LIMIT):
-        """Return once it serves."""
+        """Returns once the daemon serves."""
         deadline = time.monotonic() + limit
         while self.ready not in self.log.read_text(errors="replace"):
             ended = self.process.poll()
@@ -68,7 +68,7 @@ class Daemon:
         return self.log.read_text(errors="replace")[-count:]
 
     def end(self, by=signal.SIGKILL, patience=10.0):
-        """End it, in the end by force; nothing if it has ended."""
+        """Stops the daemon, by force if need be; does nothing if it has ended."""
         self.process.send_signal(by)
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(patience)
@@ -78,9 +78,9 @@ class Daemon:
 
 
 class Java:
-    """How the daemons of one cluster are run: class path, settings, where they write.
+    """How the daemons of one cluster run: class path, settings, and folder for output.
 
-    `host` is the one of `tests.support.namespaces` that they run on, or None: this machine.
+    `host` is one of `tests.support.namespaces`, or None for this machine.
     """
 
     def __init__(self, folder, conf, jars, heap="200m"):
@@ -98,7 +98,7 @@ class Java:
         ]
 
     def start(self, main, *arguments, **options):
-        """A Popen of a class, ended with this process; a Ctrl-C does not reach it."""
+        """Starts a class as a Popen that dies with this process; Ctrl-C does not reach it."""
         options = {
             "cwd": self.folder,
             "env": self.environment(),
@@ -110,7 +110,7 @@ class Java:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
 
     def run(self, main, *arguments, limit=LIMIT):
-        """What a class prints that comes to an end by itself."""
+        """Runs a class to its end and returns its output."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         with self.start(main, *arguments, **pipes) as process:
             try:
@@ -122,7 +122,7 @@ class Java:
         return said
 
     def compile(self, source):
-        """Put a class where the daemons find it. Returns whether there is a compiler."""
+        """Compiles a class to where the daemons find it; returns whether a compiler exists."""
         compiler = self.home / "bin" / "javac"
         if compiler.exists():
             command = [compiler, *QUICK_COMPILER, "-d", self.conf, *self.classes, source]
@@ -130,7 +130,7 @@ class Java:
         return compiler.exists()
 
     def write_program(self, path, main):
-        """A program like Hadoop's own `hdfs dfs`: its first argument is a group of commands."""
+        """Writes a program like `hdfs dfs`; its first argument, a command group, is ignored."""
         java = shlex.join([*self.small, *self.classes, main])
         path.write_text(f'#!/bin/sh\nshift\nexec {java} "$@"\n')
         path.chmod(0o755)
@@ -141,7 +141,7 @@ class Java:
 
 
 def java_home():
-    """The folder of the JDK, which containers of YARN must be told."""
+    """The folder of the JDK, which YARN's containers need."""
     home, java = os.environ.get("JAVA_HOME"), shutil.which("java")
     if not sys.platform.startswith("linux"):
         raise Unavailable(f"Hadoop's daemons are run on Linux here, this is {sys.platform}")

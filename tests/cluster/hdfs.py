@@ -1,4 +1,4 @@
-"""HDFS on this machine: a NameNode, and DataNodes that differ by their ports."""
+"""HDFS on this machine: a NameNode, and DataNodes on different ports."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from tests.support.class_archive import FOLDER
 
 SERVER = "org.apache.hadoop.hdfs.server"
 NAME_NODE, DATA_NODE = f"{SERVER}.namenode.NameNode", f"{SERVER}.datanode.DataNode"
-FORMATTED = FOLDER / f"namenode-{HADOOP}"  # for later runs too
-LEAVE, ENTER = 1, 2  # safe mode
-SAME = 2**63 - 1  # the quota stays as it is
+FORMATTED = FOLDER / f"namenode-{HADOOP}"  # kept for later runs
+LEAVE, ENTER = 1, 2  # actions of setSafeMode
+SAME = 2**63 - 1  # leaves a quota as it is
 
 
 class Hdfs:
-    """The running file system.
+    """A running HDFS.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Hdfs:
     web : str
         "http://127.0.0.1:port", of the NameNode's pages and WebHDFS.
     conf : Path
-        What HADOOP_CONF_DIR is to be.
+        Value for HADOOP_CONF_DIR.
     """
 
     def __init__(self, folder, datanodes=2, places=None):
@@ -52,9 +52,9 @@ class Hdfs:
             "dfs.namenode.http-address": places["http"],
             "dfs.replication": self.replicas,
             "dfs.namenode.datanode.registration.ip-hostname-check": "false",
-            "dfs.namenode.fs-limits.min-block-size": 4096,  # so that a small file has many blocks
+            "dfs.namenode.fs-limits.min-block-size": 4096,  # so that small files have many blocks
             "dfs.namenode.safemode.extension": 0,
-            "dfs.namenode.block.deletion.unlock.interval.ms": 200,  # else it looks every 10 ms
+            "dfs.namenode.block.deletion.unlock.interval.ms": 200,  # by default every 10 ms
             "dfs.heartbeat.interval": 1,
             "dfs.namenode.heartbeat.recheck-interval": 5000,  # dead after 2 * 5 s + 10 * 1 s
         }
@@ -63,7 +63,7 @@ class Hdfs:
         try:
             self.format()
             self.namenode = self.daemon("namenode", NAME_NODE, "NameNode RPC up at", {}).wait()
-            # A DataNode that finds no NameNode sleeps 5 s, so it comes later.
+            # Started later, because a DataNode that finds no NameNode sleeps 5 s.
             for number in range(self.replicas):
                 self.datanodes[number] = self.datanode(number)
             for node in self.datanodes.values():
@@ -74,22 +74,22 @@ class Hdfs:
         return self
 
     def format(self):
-        """Give the NameNode a file system: a copy of the first one, as a JVM makes it."""
+        """Formats the NameNode by copying the file system that a JVM formatted first."""
         own, part = self.folder / "namenode", FORMATTED.with_suffix(f".{os.getpid()}")
         if FORMATTED.exists():
             shutil.copytree(FORMATTED, own)
             return
         self.java.run(NAME_NODE, "-format", "-force", "-nonInteractive")
-        shutil.copytree(own, part)  # makes FOLDER too
+        shutil.copytree(own, part)  # creates FOLDER too
         try:
             part.rename(FORMATTED)
-        except OSError:  # another process was first
+        except OSError:  # another process was faster
             shutil.rmtree(part)
 
     def datanode(self, number):
         ports = ("address", "http.address", "ipc.address")
         own = {f"dfs.datanode.{port}": f"{settings.HOST}:0" for port in ports}
-        own["dfs.datanode.hostname"] = settings.HOST  # Spark takes no "localhost" for a place
+        own["dfs.datanode.hostname"] = settings.HOST  # Spark does not accept "localhost" as a place
         own["dfs.datanode.data.dir"] = f"file://{self.blocks_of(number)}"
         name, ready = f"datanode{number}", "Successfully sent block report"
         return self.daemon(name, DATA_NODE, ready, own)
@@ -98,7 +98,7 @@ class Hdfs:
         return Daemon(self.java, *arguments)
 
     def stop(self):
-        """End all of it by force: it holds nothing that is to be kept."""
+        """Kills all daemons; nothing in HDFS is kept."""
         for node in [*self.datanodes.values(), self.namenode]:
             if node is not None:
                 node.end()
@@ -106,7 +106,7 @@ class Hdfs:
     # Faults
 
     def kill_datanode(self, number):
-        """The NameNode believes for 20 s that it lives on."""
+        """Kills a DataNode; the NameNode considers it alive for 20 s."""
         self.datanodes[number].end()
 
     def restart_datanode(self, number):
@@ -114,18 +114,18 @@ class Hdfs:
         self.datanodes[number] = self.datanode(number).wait()
 
     def safe_mode(self, on):
-        """The NameNode takes no changes while it is on."""
+        """Switches safe mode, in which the NameNode refuses changes."""
         self.call("setSafeMode", ENTER if on else LEAVE)
 
     def set_quota(self, path, names=SAME, size=SAME):
-        """A folder may have so many names, and so many bytes with all replicas."""
+        """Limits a folder to so many names, and to so many bytes including replicas."""
         self.call("setQuota", path, names, size)
 
     def call(self, method, *arguments):
         rpc.call(self.uri.removeprefix("hdfs://"), method, *arguments)
 
     def block_files(self, path):
-        """The files on the disks of DataNodes that hold blocks of `path`, sorted by their name."""
+        """Files on the DataNodes' disks that hold blocks of `path`, sorted by name."""
         names = re.findall(r"blk_\d+", self.ask(f"/fsck?path={path}&files=1&blocks=1").decode())
         found = [file for name in set(names) for file in self.folder.glob(f"disk*/**/{name}")]
         return sorted(found, key=lambda file: (file.name, str(file)))
@@ -133,29 +133,29 @@ class Hdfs:
     def blocks_of(self, number):
         return self.folder / f"disk{number}"
 
-    # Files, by WebHDFS: a evaluator that is none of sparkdl's own code
+    # Files by WebHDFS, as a check that is independent of sparkdl's code
 
     def write(self, path, data, **options):
-        """Put bytes at a path, such as "/a/b"; options of WebHDFS, such as replication=1."""
+        """Writes bytes to a path such as "/a/b"; `options` are WebHDFS's, such as replication=1."""
         more = "".join(f"&{name}={value}" for name, value in options.items())
         asked = f"op=CREATE&overwrite=true&noredirect=true{more}"
         there = json.loads(self.ask(f"/webhdfs/v1{path}?{asked}", "PUT"))["Location"]
         answer(there, "PUT", data)
 
     def make(self, path):
-        """A folder, unless it is there."""
+        """Creates a folder unless it exists."""
         self.ask(f"/webhdfs/v1{path}?op=MKDIRS", "PUT")
 
     def read(self, path):
         return self.ask(f"/webhdfs/v1{path}?op=OPEN")
 
     def names(self, path):
-        """What stands in a folder, sorted."""
+        """Sorted names in a folder."""
         listed = json.loads(self.ask(f"/webhdfs/v1{path}?op=LISTSTATUS"))
         return sorted(each["pathSuffix"] for each in listed["FileStatuses"]["FileStatus"])
 
     def upload(self, local, path):
-        """Put a local file or folder at a path."""
+        """Copies a local file or folder to a path."""
         if Path(local).is_dir():
             for each in Path(local).iterdir():
                 self.upload(each, f"{path}/{each.name}")
@@ -163,7 +163,7 @@ class Hdfs:
             self.write(path, Path(local).read_bytes())
 
     def remove(self, path):
-        """A file or a folder with all in it, if it is there."""
+        """Deletes a file, or a folder with its contents, if it exists."""
         self.ask(f"/webhdfs/v1{path}?op=DELETE&recursive=true", "DELETE")
 
     def ask(self, query, method="GET"):

@@ -1,4 +1,4 @@
-"""HDFS over two hosts of this machine: the NameNode on the left one, a DataNode on each."""
+"""HDFS over two simulated hosts: the NameNode on the left one, a DataNode on each."""
 
 from copy import copy
 
@@ -8,7 +8,7 @@ from tests.support.namespaces import kill
 
 
 class HdfsOverHosts(Hdfs):
-    """The running file system; for ten minutes the NameNode believes that a dead node lives."""
+    """A running HDFS whose NameNode considers a dead node alive for ten minutes."""
 
     def __init__(self, folder, hosts):
         self.hosts = hosts
@@ -17,7 +17,7 @@ class HdfsOverHosts(Hdfs):
         names = self.folder / "hosts"
         rows = ["127.0.0.1 localhost", *(f"{one.address} {one.name}" for one in hosts)]
         names.write_text("\n".join([*rows, ""]))
-        for one in hosts:  # the NameNode asks for the name of its host
+        for one in hosts:  # the NameNode looks up the name of its host
             one.run("mount", "--bind", names, "/etc/hosts")
         self.java.host = hosts[0]
 

@@ -1,4 +1,4 @@
-"""The jars of Hadoop's daemons: pyspark brings most, the rest comes once from Maven Central."""
+"""The jars of Hadoop's daemons: most come with pyspark, the rest once from Maven Central."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ from pyspark.find_spark_home import _find_spark_home
 
 HADOOP = "3.5.0"
 MINI_CLUSTER = f"org/apache/hadoop/hadoop-client-minicluster/{HADOOP}"
-CASTLE = "org/bouncycastle"  # the ResourceManager's certificates; not declared by the one above
+CASTLE = "org/bouncycastle"  # for the ResourceManager's certificates; undeclared by the jar above
 PINNED = {  # path in the repository: SHA-256
     f"{MINI_CLUSTER}/hadoop-client-minicluster-{HADOOP}.jar": (
         "06772d24529e59939915979b3edba204d367750ef7dc5120411f35221dd4818c"
@@ -27,8 +27,8 @@ PINNED = {  # path in the repository: SHA-256
 }
 BROUGHT = "hadoop-client-", "jcl-over-slf4j-", "log4j-", "slf4j-", "snappy-java-"
 CENTRAL = "https://repo1.maven.org/maven2"
-PATIENCE, ATTEMPTS = 60, 3  # seconds for an answer of the repository
-# At import: the tests give what they compile a cache of its own, which goes with them.
+PATIENCE, ATTEMPTS = 60, 3  # seconds to wait for the repository
+# Read at import: the tests later set a temporary cache, which is deleted with them.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sparkdl", "jars")
 
 
@@ -37,7 +37,7 @@ class Unavailable(Exception):
 
 
 def class_path(cache=CACHE):
-    """The jars of the daemons, as java -cp takes them; what is missing is fetched."""
+    """The class path of the daemons; missing jars are downloaded."""
     own = [fetched(path, digest, cache) for path, digest in PINNED.items()]
     jars = Path(_find_spark_home(), "jars")
     if not (jars / f"hadoop-client-runtime-{HADOOP}.jar").exists():
@@ -46,17 +46,16 @@ def class_path(cache=CACHE):
 
 
 def brought(jars):
-    """Names of pyspark's jars that the daemons need: for each class a JVM goes through all that it
-    has, which here would be four hundred."""
+    """Names of pyspark's jars that the daemons need; all 400 would slow down each class lookup."""
     return sorted(name for name in os.listdir(jars) if name.startswith(BROUGHT))
 
 
 def fetched(path, digest, cache):
-    """A jar in the cache, whose bytes are those that were pinned."""
+    """A jar in the cache, verified against its pinned digest."""
     place = cache / Path(path).name
     if not place.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        part = place.with_suffix(f".{os.getpid()}")  # another run may fetch the same
+        part = place.with_suffix(f".{os.getpid()}")  # another run may download the same file
         try:
             fetch(f"{os.environ.get('SPARKDL_MAVEN', CENTRAL)}/{path}", part)
             check(part, digest)
@@ -67,7 +66,7 @@ def fetched(path, digest, cache):
 
 
 def fetch(address, place):
-    """Write what is at the address to a file, asking again where the line breaks."""
+    """Downloads an address to a file; retries if the connection breaks."""
     for attempt in range(ATTEMPTS):
         try:
             with urllib.request.urlopen(address, timeout=PATIENCE) as answer:

@@ -1,4 +1,4 @@
-"""Requirements of a test: it skips where the machine lacks one, unless that was promised."""
+"""Requirements of tests: a test skips if the machine lacks one, unless it was promised."""
 
 import os
 
@@ -8,7 +8,7 @@ from tests.cluster.jars import Unavailable
 
 
 def or_skip(name, make):
-    """What `make` gives. The names in SPARKDL_REQUIRE, with commas, fail rather than skip."""
+    """Returns make(), or skips; names listed in SPARKDL_REQUIRE, with commas, fail instead."""
     try:
         return make()
     except Unavailable as error:

@@ -1,4 +1,4 @@
-"""A call of the NameNode's protocol, as Hadoop's own commands do it, each of which starts a JVM."""
+"""A call to the NameNode's RPC protocol, which saves the JVM of a Hadoop command."""
 
 import socket
 import struct
@@ -7,7 +7,7 @@ from tests.cluster.web import PATIENCE, USER
 from tests.support.protobuf import field, varint
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
-START = b"hrpc\x09\x00\x00"  # version 9, no class of service, nobody proves who he is
+START = b"hrpc\x09\x00\x00"  # version 9, no service class, no authentication
 CLIENT = bytes(16)
 PROTOBUF, FINAL = 2, 0
 OF_CONNECTION, OF_CALL = 5, 0  # -3 and 0, in protobuf's zigzag
@@ -15,12 +15,12 @@ SUCCESS = 0
 
 
 def call(address, method, *arguments):
-    """Have the NameNode at "host:port" do it. Raises RuntimeError, with its words, if it refuses.
+    """Calls a method of the NameNode at "host:port"; RuntimeError has its reply if it refuses.
 
     Parameters
     ----------
     arguments : int or str
-        The fields of the request, numbered from 1.
+        Fields of the request, numbered from 1.
     """
     host, port = address.split(":")
     with socket.create_connection((host, int(port)), PATIENCE) as line:
@@ -37,7 +37,7 @@ def header(number):
 
 
 def message(fields):
-    """Protobuf's bytes of {number: value}; a dictionary is a message within."""
+    """Encodes {number: value} as protobuf; a dictionary is a nested message."""
     contents = {n: message(one) if isinstance(one, dict) else one for n, one in fields.items()}
     return b"".join(field(number, content) for number, content in contents.items())
 
@@ -48,8 +48,7 @@ def framed(*messages):
 
 
 def check(method, reply):
-    """Of a reply's header its size comes first, in two bytes where it has an error's words; then
-    the call, then the status."""
+    """Raises unless the reply succeeded; a header size of two bytes means an error message."""
     _, _, named, status = reply[1 + (reply[0] >> 7) :][:4]
     if (named, status) != (2 << 3, SUCCESS):
         raise RuntimeError(f"{method} was refused: {reply.decode(errors='replace')}")

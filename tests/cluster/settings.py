@@ -1,15 +1,15 @@
-"""Hadoop's configuration files, as the daemons and those who use them read them."""
+"""Hadoop's configuration files, for daemons and clients."""
 
 import random
 import socket
 from xml.sax.saxutils import escape
 
 HOST = "127.0.0.1"
-NOT_GIVEN_OUT = range(20000, 32000)  # the kernel gives programs that ask for any port higher ones
+NOT_GIVEN_OUT = range(20000, 32000)  # the kernel's ephemeral ports are higher
 
 
 def write(path, properties):
-    """A file such as core-site.xml, from {name: value}."""
+    """Writes a file such as core-site.xml from {name: value}."""
     rows = (
         f"<property><name>{escape(name)}</name><value>{escape(str(value))}</value></property>"
         for name, value in properties.items()
@@ -21,7 +21,7 @@ def write(path, properties):
 
 
 def addresses(*names):
-    """{name: "127.0.0.1:port"}, each port free now."""
+    """Returns {name: "127.0.0.1:port"} with free ports."""
     free = filter(is_free, random.SystemRandom().sample(NOT_GIVEN_OUT, 100))
     return {name: f"{HOST}:{port}" for name, port in zip(names, free)}
 

@@ -1,4 +1,4 @@
-"""spark-submit in the environment of a cluster: how it is called, how it ended."""
+"""spark-submit in the environment of a cluster: how it is called, and its result."""
 
 import os
 import re
@@ -17,14 +17,14 @@ SHELL = "org.apache.hadoop.fs.FsShell"
 
 @dataclass(frozen=True)
 class Submitted:
-    """A spark-submit that has ended.
+    """A finished spark-submit.
 
     Attributes
     ----------
     code : int
-        Its exit code.
+        Exit code.
     printed : str
-        To standard output and errors.
+        Standard output and standard error.
     """
 
     code: int
@@ -32,27 +32,27 @@ class Submitted:
 
     @property
     def application(self):
-        """The name YARN gave it, or None."""
+        """The YARN application id, or None."""
         found = re.search(r"application_\d+_\d+", self.printed)
         return found and found.group()
 
 
 def environment(folder, java):
-    """os.environ for programs that are to find the cluster, and Spark with small JVMs.
+    """Returns os.environ for programs that use the cluster, with small JVMs for Spark.
 
-    What a test gives spark-submit holds instead of the defaults written here.
+    Options passed to spark-submit override the defaults written here.
 
     Parameters
     ----------
     folder : Path
-        For files of their own: Spark's defaults, and a program `hdfs`.
+        Gets Spark's defaults and a program `hdfs`.
     java : Java
-        With the cluster's settings and jars.
+        Has the cluster's settings and jars.
     """
     lines = (f"{key} {value}\n" for key, value in defaults().items())
     (folder / "bin").mkdir(parents=True, exist_ok=True)
     java.write_program(folder / "bin" / "hdfs", SHELL)
-    classes = f"-cp {JARS}{os.pathsep}{java.conf}"  # Spark's own ones would begin with a folder
+    classes = f"-cp {JARS}{os.pathsep}{java.conf}"  # Spark's default would begin with a folder
     (folder / "spark-defaults.conf").write_text("".join(lines))
     left_out = {"PYTHONPATH", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_HOSTNAME", "HADOOP_HOME"}
     kept = {name: value for name, value in os.environ.items() if name not in left_out}
@@ -62,7 +62,7 @@ def environment(folder, java):
         "SPARK_CONF_DIR": str(folder),
         "SPARK_HOME": _find_spark_home(),
         "SPARK_LOCAL_IP": settings.HOST,
-        "SPARK_SUBMIT_OPTS": f"{jvm.FRUGAL} {classes}",  # where the driver is in a container
+        "SPARK_SUBMIT_OPTS": f"{jvm.FRUGAL} {classes}",  # for a driver in a container
         "JAVA_HOME": str(java.home),
         "PYSPARK_PYTHON": sys.executable,
     }
@@ -81,7 +81,7 @@ def defaults():
         jvm.options("yarn.am")
         | memory
         | {
-            "spark.yarn.jars": f"local:{jars}/*",  # else 400 MB go to HDFS at every submission
+            "spark.yarn.jars": f"local:{jars}/*",  # otherwise each submission uploads 400 MB
             "spark.yarn.maxAppAttempts": 1,
             "spark.yarn.report.interval": "500ms",
             "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": settings.HOST,

@@ -1,4 +1,4 @@
-"""build.py cluster: it starts, says where everything is, and leaves nothing behind."""
+"""build.py cluster starts, prints all addresses, and leaves nothing behind."""
 
 import re
 import signal
@@ -38,7 +38,7 @@ def test_it_runs_until_it_is_told_to_end():
 
 
 def until(lines, last):
-    """What is printed, up to a line that begins so."""
+    """Returns the output up to a line that starts with `last`."""
     printed = []
     for line in lines:
         printed.append(line)

@@ -1,6 +1,6 @@
-"""HDFS fails while a network trains on it: training goes on, or stops and says what and where.
+"""Faults of HDFS during training: the fit continues, or stops with the cause and the place.
 
-In either case the last checkpoint is whole. Faults of containers are in test_submit.py.
+In either case the last checkpoint is intact. Container faults are tested in test_submit.py.
 """
 
 import platform
@@ -27,7 +27,7 @@ HOST = re.escape(platform.node())
 
 
 class At(Listener):
-    """Does something when a number of rounds is done, once."""
+    """Calls `action` once, after the given number of rounds."""
 
     def __init__(self, rounds, action):
         self.rounds, self.action = rounds, action
@@ -54,13 +54,13 @@ def parquet(as_user, batch, request):
 
 @pytest.fixture
 def lmdb(as_user, batch, request, tmp_path):
-    """(its file here, its folder there)"""
+    """(local file, path on HDFS) of an LMDB"""
     write_lmdb(str(tmp_path / "db"), [batch])
     return tmp_path / "db" / "data.mdb", f"{as_user.uri}/faults/{request.node.name}-lmdb"
 
 
 class Listed:
-    """A source whose splits have been listed before the fault."""
+    """A source that lists its splits when it is made, before the fault."""
 
     transform = None
 
@@ -94,7 +94,7 @@ def test_epochs_after_the_first_read_hdfs_no_more(spark, lmdb, parquet):
 
 
 def test_a_datanode_dies_while_a_network_trains(spark, as_user, parquet):
-    """The NameNode goes on naming it: both reading and saving meet the one that is gone."""
+    """The NameNode still names the dead node, so reads and writes both run into it."""
     folder, wanted = f"{as_user.uri}/faults/kept", expected(Parquet(parquet), 2)
     files.remove(folder)
     options = {"checkpoints": Checkpoints(path=folder, every_rounds=1)}
@@ -158,7 +158,7 @@ def test_an_unreadable_block_stops_a_fit(spark, as_user, parquet):
 
 
 def test_a_truncated_lmdb_stops_a_fit(spark, lmdb):
-    """Whether the driver notices, which lists it, or the executor, which reads it."""
+    """Noticed by the executor that reads the file, and by the driver that lists it."""
     local, path = lmdb
     content = local.read_bytes()
     files.write(f"{path}/data.mdb", content)
@@ -172,7 +172,7 @@ def test_a_truncated_lmdb_stops_a_fit(spark, lmdb):
 
 @pytest.mark.skipif(not may_mount(), reason="needs a user who may mount disks (unshare --mount)")
 def test_a_full_disk_at_the_copy_stops_a_fit(spark, lmdb):
-    """The disk that the executor writes the copy to has room for less."""
+    """The executor's disk is too small for its copy."""
     local, path = lmdb
     files.write(f"{path}/data.mdb", local.read_bytes())
     folder = host_copy.folder()

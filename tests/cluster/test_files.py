@@ -1,6 +1,6 @@
-"""Files on HDFS behave as files elsewhere do, by either protocol, and as WebHDFS itself sees them.
+"""Files on HDFS behave like local files, over either protocol and as WebHDFS sees them.
 
-What is expected is written and read by the fixture, which has no code of sparkdl.
+Expected contents are written and read by the fixture, which shares no code with sparkdl.
 """
 
 import io
@@ -13,11 +13,11 @@ from sparkdl.data.file_facts import describe
 from sparkdl.errors import DataError
 
 ODD = "a b%20#?&ä+;.txt"
-BIG = bytes(range(256)) * 25_000  # 6.4 MB: more than a buffer of either protocol
+BIG = bytes(range(256)) * 25_000  # 6.4 MB: larger than the buffers of both protocols
 
 
 def inner(uri):
-    """The path in the cluster."""
+    """The path without the cluster's URI."""
     return f"/{uri.rpartition('/')[2]}"
 
 

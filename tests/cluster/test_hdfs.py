@@ -1,4 +1,4 @@
-"""The tests' own HDFS keeps files as blocks on two nodes, and fails on request."""
+"""The tests' HDFS stores files as blocks on two nodes, and fails on request."""
 
 import urllib.error
 

@@ -1,4 +1,4 @@
-"""Jars are fetched once, checked, and missed with a sentence; a stand-in for the repository."""
+"""Jars are downloaded once and verified; a missing one gives a clear error."""
 
 import hashlib
 
@@ -12,7 +12,7 @@ DIGEST = hashlib.sha256(b"jar").hexdigest()
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """A folder that stands in for Maven Central, with org/one.jar."""
+    """A folder with org/one.jar that replaces Maven Central."""
     monkeypatch.setenv("SPARKDL_MAVEN", tmp_path.joinpath("maven").as_uri())
     (tmp_path / "maven/org").mkdir(parents=True)
     (tmp_path / "maven/org/one.jar").write_bytes(b"jar")

@@ -1,4 +1,4 @@
-"""Tasks prefer the hosts that hold what they read, as those of Spark's own readers do."""
+"""Tasks prefer the hosts that hold their data, as tasks of Spark's own readers do."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ X, Y = records(60)
 
 
 def places(sc, rdd):
-    """The hosts that Spark would run each partition on."""
+    """Returns the preferred hosts of each partition."""
     found = []
     for i in range(rdd.getNumPartitions()):
         hosts = sc._jsc.sc().getPreferredLocs(rdd._jrdd.rdd(), i)
@@ -27,7 +27,7 @@ def places(sc, rdd):
 
 
 def csv_on(hdfs):
-    """A file of one replica and small blocks, so that they lie on either node."""
+    """Writes a file with one replica and small blocks, so that both nodes hold some."""
     path = "/located.csv"
     hdfs.write(path, KINDS["Csv"].encode(X, Y), blocksize=4096, replication=1)
     return f"{hdfs.uri}{path}"
@@ -76,7 +76,7 @@ def test_a_file_that_spark_cannot_ask_about_is_named(sc):
 
 
 def test_tasks_run_there(sc, as_user):
-    """Judged by Spark's own record of the tasks, where its executors are known by that address."""
+    """Checked by Spark's record of the tasks, if executors are known by that address."""
     status = sc._jsc.sc().getExecutorMemoryStatus().keys().toSeq()
     hosts = {status.apply(i).partition(":")[0] for i in range(status.size())}
     if HOST not in hosts:
@@ -91,7 +91,7 @@ def test_tasks_run_there(sc, as_user):
 
 
 def levels(sc, group):
-    """How near each task of a group of jobs was."""
+    """Returns the locality level of each task of a job group."""
     context, tracker = told_all(sc)._jsc.sc(), sc.statusTracker()
     [job] = tracker.getJobIdsForGroup(group)
     [stage] = tracker.getJobInfo(job).stageIds

@@ -1,4 +1,4 @@
-"""Models on HDFS: checkpoints of sparkdl, and nets, solvers, weights and snapshots of Caffe."""
+"""Models on HDFS: sparkdl's checkpoints, and Caffe's nets, solvers, weights and snapshots."""
 
 import gc
 
@@ -93,7 +93,7 @@ def test_caffes_files(as_user, format):
 
 
 def test_rows_of_tables_are_in_files_there(as_user, tmp_path):
-    """Workers write them, the model gets copies, and whoever predicts copies those to its host."""
+    """Workers write them, the model copies them, and predicting hosts copy the model's."""
     root, options = "hdfs:///tables", {"updates_per_round": 2, "device": "cpu"}
     master = AllReduceSGD(tables="sharded", table_folder=f"{root}/rows", **options)
     whole, net = Network(id_network()), Network(id_network())
@@ -133,7 +133,7 @@ def test_checkpoints_share_files_of_rows_there(as_user):
     assert len(rounds) == 2 and shared == "tables"
     needed = set().union(*(shared_digests(f"{root}/checkpoints/{name}") for name in rounds))
     left = {name.partition(".")[0] for name in as_user.names("/shared-rows/checkpoints/tables")}
-    assert left == needed and len(needed) > 2  # all rows, and those that changed
+    assert left == needed and len(needed) > 2  # all rows, and the changed ones
     again = Network.load(latest(f"{root}/checkpoints"))
     features, _ = id_records()
     np.testing.assert_array_equal(again.predict(features), whole.predict(features))

@@ -1,6 +1,6 @@
-"""A name service of two NameNodes of which one is down: the other one is found, by either protocol.
+"""A name service with one of two NameNodes down: clients find the other, over either protocol.
 
-The one that answers is that of the tests; clients do not know that it has no partner.
+The one that answers is the tests' NameNode, which really has no partner.
 """
 
 import pytest
@@ -15,7 +15,7 @@ DOWN = f"{settings.HOST}:1"
 
 @pytest.fixture(params=[0, 1], ids=["the first is down", "the second is down"])
 def service(request, hdfs, tmp_path, monkeypatch):
-    """The URIs' authority."""
+    """The name service, as it stands in URIs."""
     rpc, web = hdfs.uri.removeprefix("hdfs://"), hdfs.web.removeprefix("http://")
     nodes = [(DOWN, DOWN), (rpc, web)][:: -1 if request.param else 1]
     properties = {"dfs.nameservices": "blue", "dfs.ha.namenodes.blue": "nn0, nn1"}

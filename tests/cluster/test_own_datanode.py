@@ -1,4 +1,4 @@
-"""A host whose own DataNode has died goes on reading and writing, long before HDFS misses it."""
+"""A host whose own DataNode died keeps reading and writing, long before HDFS notices the loss."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from tests.support.namespaces import two_hosts, why_not
 REASON = why_not()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 120.0  # seconds, a fifth of the time after which HDFS misses a node
+LIMIT = 120.0  # seconds, a fifth of the time after which HDFS notices
 PROGRAM = """
 import json, sys
 from sparkdl.data import files
@@ -41,7 +41,7 @@ def on_hosts(hosts, tmp_path_factory):
 
 
 def run_on_left(hdfs, what, path, content):
-    """Returns what a program on the left host logs, which writes a file or reads it."""
+    """Reads or writes a file by a program on the left host; returns its log."""
     env = os.environ | {"HADOOP_CONF_DIR": str(hdfs.conf)}
     program = sys.executable, "-c", PROGRAM, json.dumps([[what, path, content]])
     done = hdfs.hosts[0].run(*program, check=False, timeout=LIMIT, cwd=ROOT, env=env)
@@ -51,7 +51,7 @@ def run_on_left(hdfs, what, path, content):
 
 @pytest.fixture(scope="module")
 def without_own_node(on_hosts):
-    """HdfsOverHosts with a file /before, whose left DataNode has died."""
+    """HdfsOverHosts with a file /before, after the death of the left DataNode."""
     assert run_on_left(on_hosts, "write", "hdfs:///before", "before") == ""
     on_hosts.kill_datanode(0)
     return on_hosts

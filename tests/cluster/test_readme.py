@@ -1,4 +1,4 @@
-"""The documented way from MNIST to features on HDFS, its commands as they stand, on YARN."""
+"""The documented path from MNIST to features on HDFS; its commands run unchanged on YARN."""
 
 import io
 import json
@@ -26,7 +26,7 @@ RECORDS = {"train": 4000, "t10k": 1000}
 
 
 def commands():
-    """Those of the page's block for bash; its lines that go on are joined."""
+    """Returns the commands of the page's bash block, with continued lines joined."""
     [block] = blocks(PAGE, "bash")
     lines = block.replace("\\\n", " ").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
@@ -34,9 +34,9 @@ def commands():
 
 @pytest.fixture
 def folder(tmp_path, archive, hdfs):
-    """A checkout, as far as the commands look at it, with MNIST and a yarn.conf of one's own.
+    """A minimal checkout with MNIST and a yarn.conf of its own.
 
-    HDFS has nothing of theirs: a test before may have put the archive there.
+    HDFS is cleared first, because an earlier test may have put the archive there.
     """
     hdfs.remove("/mnist")
     shutil.copytree(ROOT / "conf", tmp_path / "conf")
@@ -59,7 +59,7 @@ def set_here(line):
 
 
 def write_idx(path, array):
-    """As MNIST's authors describe the format: magic number, sizes, bytes."""
+    """Writes an array in MNIST's IDX format: magic number, sizes, bytes."""
     head = struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape)
     path.write_bytes(head + np.ascontiguousarray(array, np.uint8).tobytes())
 
@@ -74,7 +74,7 @@ def test_the_commands_are_those_that_the_issue_asks_for():
 @pytest.mark.timeout(1500)
 def test_the_commands_give_what_they_say(yarn, hdfs, folder):
     for line in commands():
-        if line != "python build.py package":  # dist is filled already, by the same code
+        if line != "python build.py package":  # the fixture has built dist with the same code
             yarn.run("bash", "-c", line, cwd=folder, timeout=500)
     kinds = "caffemodel", "solverstate"
     assert {f"lenet_iter_{n}.{kind}" for n in (100, 200) for kind in kinds} <= set(
@@ -87,12 +87,12 @@ def test_the_commands_give_what_they_say(yarn, hdfs, folder):
     assert set(features.column_names) == {"SampleID", "ip1", "ip2", "label"}
     found = np.argmax(np.stack(features["ip2"].to_numpy()), axis=1)
     assert np.mean(found == np.stack(features["label"].to_numpy()).reshape(-1)) > 0.9
-    # What was resumed is, bit for bit, what was not interrupted.
+    # The resumed run equals the uninterrupted one bit for bit.
     assert hdfs.read("/mnist/resumed.caffemodel") == hdfs.read("/mnist/lenet.caffemodel")
 
 
 def read_parquet(hdfs, path):
-    """A pyarrow Table, of what Spark wrote."""
+    """Returns a pyarrow Table of files that Spark wrote."""
     parts = [name for name in hdfs.names(path) if name.endswith(".parquet")]
     tables = [pq.read_table(io.BytesIO(hdfs.read(f"{path}/{name}"))) for name in parts]
     return pa.concat_tables(tables)

@@ -1,4 +1,4 @@
-"""Calls of the NameNode: what it refuses is said in its words."""
+"""Calls to the NameNode: refusals are raised with its message."""
 
 import pytest
 

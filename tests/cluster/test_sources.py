@@ -1,4 +1,4 @@
-"""Records on HDFS: every source reads them there, converters write them there."""
+"""Every source reads records from HDFS, and converters write them there."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def copies(tmp_path, monkeypatch):
 
 
 def read(source):
-    """(features, labels) of all splits."""
+    """Returns (features, labels) of all splits."""
     found = Batch.concat([batch for split in source.splits() for batch in source.read(split)])
     return found.features.reshape(len(found), -1), found.labels
 

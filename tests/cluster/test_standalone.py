@@ -13,10 +13,10 @@ from tests.support.namespaces import two_hosts, why_not
 REASON = why_not()
 pytestmark = [
     pytest.mark.skipif(REASON is not None, reason=str(REASON)),
-    pytest.mark.timeout(900),  # the environment is packed, and unpacked by each executor
+    pytest.mark.timeout(900),  # the environment is packed here and unpacked by each executor
 ]
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 600.0  # seconds for a submission
+LIMIT = 600.0  # seconds for one submission
 SMALL = ("--cores", "1", "--memory", "512m", "--set", "spark.cores.max=2")
 RUN = """
 network:
@@ -33,7 +33,7 @@ output: {output}
 
 @pytest.fixture
 def standalone(tmp_path):
-    """A Cluster on two hosts, whose executors have the project from the archive alone."""
+    """A Cluster on two hosts whose executors get the project from the archive alone."""
     with two_hosts() as hosts, cluster(*hosts, tmp_path, path=None) as made:
         yield made
 
@@ -57,5 +57,5 @@ def test_a_run_is_submitted_with_the_environment_archive(standalone, archive, tm
     }
     assert {rank for rank, _ in begun} == {0, 1}
     assert {worker for _, worker in begun} == {"work-left", "work-right"}
-    for path in logs:  # each has unpacked the archive
+    for path in logs:  # each executor has unpacked the archive
         assert (path.parent / "environment/bin/python").exists()

@@ -1,4 +1,4 @@
-"""sparkdl submit: training on YARN from the environment archive, whatever comes in between."""
+"""sparkdl submit: training on YARN from the environment archive, while containers come and go."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ import pytest
 from sparkdl import Network
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.timeout(900)  # the environment is packed, then containers come
+pytestmark = pytest.mark.timeout(900)  # for packing the environment and starting containers
 ROOT = Path(__file__).resolve().parents[2]
 MEMORY = "spark.executor.memoryOverhead=1g", "spark.driver.memoryOverhead=1g"
 SMALL = "--executors", "2", "--memory", "512m", "--set", "spark.driver.memory=512m"
@@ -31,7 +31,7 @@ AVERAGED = "{type: ParameterAveraging, workers: 4, batch_size_per_worker: 16}"
 
 @pytest.fixture
 def submit(yarn, hdfs, shared_archive, tmp_path):
-    """Train on YARN with conf/yarn.conf and these options of sparkdl submit: a Submitted."""
+    """Trains on YARN with conf/yarn.conf and options of sparkdl submit; returns a Submitted."""
 
     def run(training, epochs, output, *options):
         path = tmp_path / "run.yaml"
@@ -52,7 +52,7 @@ def submit(yarn, hdfs, shared_archive, tmp_path):
 
 
 def lines(yarn, application="*"):
-    """{(rank, container)} of the lines that workers have logged as they began."""
+    """Returns {(rank, container)} from the lines that workers log at their start."""
     return {
         (int(rank), name.partition("/")[0])
         for name, text in yarn.logs(application).items()
@@ -66,12 +66,12 @@ def test_a_container_is_killed_and_the_training_goes_on(submit, yarn, hdfs):
         options = "--deploy-mode", "client", "--cores", "2"
         running = thread.submit(submit, TOGETHER, 150, "/together", *options)
         until(lambda: running.done() or len(lines(yarn) - before) >= 4, limit=400.0)
-        [first, _] = {container for _, container in lines(yarn) - before}  # of two tasks each
+        [first, _] = {container for _, container in lines(yarn) - before}  # two tasks each
         yarn.kill_container(first)
         done = running.result()
-    assert re.search(r"workers go on from epoch \d+", done.printed)  # told in the history
+    assert re.search(r"workers go on from epoch \d+", done.printed)  # from the History
     assert len(lines(yarn, done.application)) > 4
-    # A new container at least; where YARN gives one too many, workers may begin on that one too.
+    # At least one new container; if YARN grants a spare one, workers may start there, too.
     assert len({container for _, container in lines(yarn, done.application)}) > 2
     assert trained(hdfs, "/together").state.epoch == 150
 
@@ -86,9 +86,9 @@ def test_executors_come_and_go_with_a_driver_in_a_container(submit, yarn, hdfs):
     assert {rank for rank, _ in lines(yarn, done.application)} == {0, 1, 2, 3}
     assert "averaged by peers" in printed
     assert trained(hdfs, "/averaged").state.epoch == 2
-    until(lambda: not yarn.containers(done.application))  # the driver has ended; they do soon
+    until(lambda: not yarn.containers(done.application))  # they end soon after the driver
 
 
 def trained(hdfs, path):
-    """The Network that a run has left on HDFS."""
+    """Loads the Network that a run has saved on HDFS."""
     return Network.load(hdfs.uri + path)

@@ -1,4 +1,4 @@
-"""The tutorial's blocks, copied by a stranger whose environment has only the wheel installed."""
+"""The tutorial's blocks run in an environment that has only the wheel installed."""
 
 import os
 import re
@@ -23,9 +23,9 @@ print(sparkdl.__file__)
 
 @pytest.fixture(scope="module")
 def python(packaged, tmp_path_factory):
-    """Runs a program in the fresh environment: `python(code)` gives its folder and what it prints.
+    """`python(code)` runs a program in the fresh environment; returns its folder and output.
 
-    pip would bring the pyspark that is installed here, 450 MB that are linked instead.
+    The installed pyspark is linked, because pip would install 450 MB.
     """
     folder, links = tmp_path_factory.mktemp("stranger"), tmp_path_factory.mktemp("pyspark")
     for name in ("pyspark", "py4j"):

@@ -1,15 +1,15 @@
-"""Replies of the daemons over HTTP."""
+"""HTTP requests to the daemons."""
 
 import getpass
 import json
 import urllib.request
 
-PATIENCE = 120.0  # seconds for an answer
+PATIENCE = 120.0  # seconds to wait for a reply
 USER = getpass.getuser()
 
 
 def answer(address, method="GET", data=None):
-    """The bytes that an address answers; `data` are bytes, or something to say as JSON."""
+    """Returns the bytes of a reply; `data` is bytes, or an object to send as JSON."""
     headers = {}
     if data is not None and not isinstance(data, bytes):
         data, headers = json.dumps(data).encode(), {"Content-Type": "application/json"}

@@ -1,4 +1,4 @@
-"""YARN on this machine: a ResourceManager and NodeManagers, and spark-submit to them."""
+"""YARN on this machine: a ResourceManager and NodeManagers, with spark-submit to use them."""
 
 import json
 import os
@@ -30,22 +30,22 @@ ONE_QUEUE = {
     "yarn.scheduler.capacity.root.queues": "default",
     "yarn.scheduler.capacity.root.default.capacity": 100,
     "yarn.scheduler.capacity.maximum-am-resource-percent": "1.0",
-    # Else it looks for room every 5 ms, all the time.
+    # By default it looks for free resources every 5 ms.
     "yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": 100,
 }
 
 
 class Yarn:
-    """The running ResourceManager and NodeManagers.
+    """A running YARN: one ResourceManager and some NodeManagers.
 
     Attributes
     ----------
     conf : Path
-        What HADOOP_CONF_DIR is to be; the file system's too.
+        Value for HADOOP_CONF_DIR, shared with HDFS.
     web : str
         "http://127.0.0.1:port", of the ResourceManager.
     environment : dict
-        In which spark-submit finds the cluster, with small JVMs.
+        Environment for spark-submit on this cluster, with small JVMs.
     """
 
     def __init__(self, hdfs, nodes=2, cores=4, megabytes=5120):
@@ -64,20 +64,20 @@ class Yarn:
         own = {f"{prefix}{PORTS[name] or '.address'}": place for name, place in places.items()}
         return own | {
             "yarn.resourcemanager.hostname": settings.HOST,
-            "yarn.scheduler.include-port-in-node-name": "true",  # nodes differ by their ports
+            "yarn.scheduler.include-port-in-node-name": "true",  # nodes differ only in their ports
             "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 200,
             "yarn.scheduler.minimum-allocation-mb": 128,
             "yarn.scheduler.maximum-allocation-mb": self.megabytes,
             "yarn.nodemanager.resource.memory-mb": self.megabytes,
             "yarn.nodemanager.resource.cpu-vcores": self.cores,
-            "yarn.nodemanager.vmem-check-enabled": "false",  # a JVM reserves far more than it uses
+            "yarn.nodemanager.vmem-check-enabled": "false",  # JVMs reserve far more than they use
             "yarn.nodemanager.sleep-delay-before-sigkill.ms": 250,
             "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
         }
 
     def start(self):
         try:
-            if self.java.compile(QUICK_LOCAL_FS):  # else nodes take half a minute to unpack
+            if self.java.compile(QUICK_LOCAL_FS):  # otherwise nodes take half a minute to unpack
                 own = f"org.apache.hadoop.fs.local.{QUICK_LOCAL_FS.stem}"
                 self.of_nodes["fs.AbstractFileSystem.file.impl"] = own
             name, ready = "resourcemanager", "Transitioned to active state"
@@ -101,9 +101,9 @@ class Yarn:
         return Daemon(self.java, f"nodemanager{number}", NODE_MANAGER, ready, own)
 
     def stop(self):
-        """End it, and whatever still runs in containers; nothing if it has ended."""
+        """Stops YARN and kills what still runs in containers; does nothing if it has ended."""
         daemons, self.daemons = self.daemons, []
-        for daemon in daemons[1:]:  # a SIGTERM makes them end their containers at once
+        for daemon in daemons[1:]:  # on SIGTERM they stop their containers at once
             daemon.end(by=signal.SIGTERM, patience=3.0)
         for daemon in daemons[:1]:
             daemon.end()
@@ -113,14 +113,14 @@ class Yarn:
     # Applications
 
     def submit(self, *arguments, mode="cluster", timeout=400.0, check=True, env=None):
-        """The Submitted of spark-submit with these arguments; with `check` it must succeed."""
+        """Runs spark-submit; returns a Submitted. With `check` a failure raises."""
         program = [Path(_find_spark_home(), "bin", "spark-submit"), "--master", "yarn"]
         return self.run(
             *program, "--deploy-mode", mode, *arguments, timeout=timeout, check=check, env=env
         )
 
     def run(self, *command, timeout=400.0, check=True, env=None, cwd=None):
-        """The Submitted of a command that calls spark-submit, in the cluster's environment."""
+        """Runs a command that calls spark-submit; returns a Submitted."""
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         options |= {"stdin": subprocess.DEVNULL, "env": self.environment | (env or {}), "cwd": cwd}
         with subprocess.Popen(
@@ -147,14 +147,14 @@ class Yarn:
         return f"{done.printed[-4000:]}\n{logs[-20000:]}"
 
     def logs(self, application="*"):
-        """{"container/stdout": text} of an application's containers, on whatever node."""
+        """Returns {"container/stdout": text} of an application's containers, on all nodes."""
         files = sorted(self.folder.glob(f"node*/logs/{application}/container_*/std*"))
         return {
             f"{file.parent.name}/{file.name}": file.read_text(errors="replace") for file in files
         }
 
     def containers(self, application="*"):
-        """{container: pid of the process group} of what runs now."""
+        """Returns {container: pid of its process group} of the running containers."""
         files = self.folder.glob(f"node*/local/nmPrivate/{application}/container_*/container_*.pid")
         found = {}
         for file in sorted(files):
@@ -165,16 +165,16 @@ class Yarn:
         return found
 
     def kill_container(self, name):
-        """As the kernel does where memory runs out: all of its processes at once."""
+        """Kills all processes of a container at once, as the kernel does when memory runs out."""
         kill_group(self.containers()[name])
 
     def applications(self):
-        """What the ResourceManager says of each application: {name: its fields}."""
+        """Returns {application id: its fields}, as the ResourceManager reports them."""
         listed = json.loads(answer(f"{self.web}/ws/v1/cluster/apps"))["apps"] or {"app": []}
         return {each["id"]: each for each in listed["app"]}
 
     def kill(self, application, patience=20.0):
-        """End an application and wait for its containers to be gone; nothing if it has ended."""
+        """Kills an application and waits until its containers are gone."""
         if application is None:
             return
         address = f"{self.web}/ws/v1/cluster/apps/{application}/state?user.name={USER}"

@@ -11,6 +11,6 @@ from sparkdl.nn.execution import timing
 
 @pytest.fixture(autouse=True)
 def peak_of_a_small_product(monkeypatch):
-    """That of the large one takes seconds; tests/engine/test_peak.py asks what it is."""
+    """The large product takes seconds; tests/engine/test_peak.py checks the real peak."""
     for module in (devices, timing):
         monkeypatch.setattr(module, "peak", partial(peak, side=64))

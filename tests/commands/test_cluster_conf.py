@@ -1,4 +1,4 @@
-"""conf/*.conf: Spark itself knows each option, takes its value, and prepares to submit with it."""
+"""conf/*.conf: Spark knows each option, accepts its value, and can prepare a submission with it."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ OPTIONS_OF = "org.apache.spark.deploy.yarn.config.package$", "org.apache.spark.d
 
 @pytest.fixture
 def jvm(sc):
-    for name in OPTIONS_OF:  # they are known once their class is there
+    for name in OPTIONS_OF:  # loading the class registers its options
         sc._jvm.java.lang.Class.forName(name)
     return sc._jvm
 
@@ -35,7 +35,7 @@ def test_spark_knows_the_options(jvm, path):
     found = {key: entries.findEntry(key) for key in given}
     assert not [key for key, entry in found.items() if entry is None]
     for key, entry in found.items():
-        entry.valueConverter().apply(given[key])  # a wrong value raises
+        entry.valueConverter().apply(given[key])  # raises if the value is wrong
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -43,7 +43,7 @@ def test_spark_prepares_a_submission(jvm, path):
     deploy = jvm.org.apache.spark.deploy
     entry = str(ROOT / "sparkdl" / "__main__.py")
     command = jvm.PythonUtils.toSeq(["--properties-file", str(path), entry, "train"])
-    # An empty environment would do, but a YARN without HADOOP_CONF_DIR is refused.
+    # Spark refuses YARN without HADOOP_CONF_DIR.
     environment = jvm.PythonUtils.toScalaMap({"HADOOP_CONF_DIR": str(ROOT)})
     arguments = deploy.SparkSubmitArguments(command, environment)
     prepared = deploy.SparkSubmit().prepareSubmitEnvironment(arguments, jvm.scala.Option.empty())

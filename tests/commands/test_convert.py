@@ -1,4 +1,4 @@
-"""Records go from each kind of storage to each other and come back the same."""
+"""Records survive conversion from any storage to any other unchanged."""
 
 import gzip
 import struct
@@ -129,7 +129,7 @@ def test_cifar(tmp_path):
     cifar(tmp_path / "a.bin")
     assert_holds(Cifar(str(tmp_path), records_per_split=40))
     (tmp_path / "b").mkdir()
-    (tmp_path / "b/a.bin").write_bytes(bytes([7, 99]) + X[0].tobytes())  # coarse, then fine
+    (tmp_path / "b/a.bin").write_bytes(bytes([7, 99]) + X[0].tobytes())  # coarse, then fine label
     assert_holds(Cifar(f"{tmp_path}/b", classes=100), X[:1], [99])
     with pytest.raises(DataError, match="must have records of 3073 bytes, got 3074 bytes"):
         Cifar(f"{tmp_path}/b").splits()

@@ -1,4 +1,4 @@
-"""What a driver on the cluster would write into its container is refused before it is sent."""
+"""Outputs that a driver would write into its own container are refused before submission."""
 
 import shlex
 
@@ -15,7 +15,7 @@ LASTS = "output: hdfs:///m\n"
 
 @pytest.fixture
 def checked(tmp_path, monkeypatch):
-    """A function of a command and a YAML file's text: what check_outputs says."""
+    """Runs check_outputs for a command and the text of its YAML file."""
     monkeypatch.chdir(tmp_path)
 
     def check(command, run=LASTS):
@@ -74,7 +74,7 @@ def test_an_absolute_one_is_noted_and_others_are_not(checked, command, run, coun
 
 
 def of_heads():
-    """The commands at the heads of the files of options."""
+    """Returns the commands in the head comments of conf/*.conf."""
     texts = [path.read_text() for path in sorted((ROOT / "conf").glob("*.conf"))]
     lines = "\n".join(texts).replace("\\\n#", " ").splitlines()
     return [line.strip("# ") for line in lines if line.startswith("#   sparkdl submit")]

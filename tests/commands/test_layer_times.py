@@ -1,4 +1,4 @@
-"""sparkdl time: the table of a step whose times are known, and the command once."""
+"""sparkdl time: its table for a step with known times, and one run of the command."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""sparkdl report: folders of fits become a page that compares them."""
+"""sparkdl report: folders of fits become one page that compares them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""sparkdl simulate: quantities, the table of known costs, and the command once."""
+"""sparkdl simulate: quantities, the table for known costs, and one run of the command."""
 
 import math
 import re
@@ -97,13 +97,13 @@ def test_command(known, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert "1024 workers on 1024 machines" in out
-    # 2 1023/1024 of 400 MB at 1 GB a second and half of it added, and 2046 steps of 60 us
+    # 2 1023/1024 of 400 MB at 1 GB a second, half of it added, and 2046 steps of 60 us
     [line] = [line for line in out.splitlines() if line.startswith("BlockMomentum")]
     assert line.split()[2:] == ["962", "ms", "799.2", "MB", "1.19", "s", "84%"]
 
 
 def test_a_network_is_also_cut_into_stages_and_its_layers_divided(known, capsys):
-    """A wide network over a slow wire: its activations are less than its gradients."""
+    """For a wide network over a slow wire, activations are smaller than gradients."""
     conf = ["--conf", str(CONFS / "lenet.yaml"), "--set", "training.batch_size_per_worker=16"]
     options = ["--workers", "4", "--bandwidth", "100Mb", "--compute", "100ms"]
     assert cli.main(["simulate", *conf, *options]) == 0

@@ -1,4 +1,4 @@
-"""sparkdl submit composes what spark-submit understands; that it runs, tests/cluster shows."""
+"""sparkdl submit composes valid spark-submit commands; tests/cluster runs them."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ TRAIN = ["train", "--conf", "runs/small.yaml"]
 
 @pytest.fixture
 def submit(tmp_path, monkeypatch, capsys):
-    """What sparkdl submit prints, in a folder with an archive and a run: (code, parts, errors)."""
+    """Runs sparkdl submit in a folder with an archive and a run; returns (code, parts, errors)."""
     for name in ("dist/sparkdl-0.1.0-env.tar.gz", "runs/small.yaml", "runs/yarn.conf"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -30,7 +30,7 @@ def submit(tmp_path, monkeypatch, capsys):
 
 
 def options(parts):
-    """{option: value or values} of a command."""
+    """Returns {option: values} of a command."""
     found = {}
     for name, value in pairwise(parts):
         if name.startswith("--"):
@@ -145,7 +145,7 @@ def test_a_driver_elsewhere_writes_to_no_disk_of_its_own(submit):
     code, parts, err = submit(*ELSEWHERE, what=what)
     assert code == 2 and not parts
     assert "output must be a path that outlives the driver's container" in err
-    assert submit("--master", "yarn", what=what)[0] == 0  # a driver here has this machine's disk
+    assert submit("--master", "yarn", what=what)[0] == 0  # a driver here writes to this disk
 
 
 def test_an_absolute_path_of_a_driver_elsewhere_may_be_mounted(submit):

@@ -1,4 +1,4 @@
-"""Commands of a newcomer and of a cluster's user, as they type them, in processes of their own."""
+"""Commands as newcomers and cluster users type them, each in a process of its own."""
 
 import os
 import re
@@ -17,7 +17,7 @@ OWN = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def run(*command, cwd, **environment):
-    """(exit code, stdout, stderr) of a process."""
+    """Runs a command; returns (exit code, stdout, stderr)."""
     environment = {**os.environ, **environment}
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
@@ -53,7 +53,7 @@ def test_spark_submit_runs_a_file_of_conf_with_code_from_a_zip(tmp_path):
     assert code == 0, err[-3000:]
     assert "the model is in lenet-model" in out
     assert Network.load(tmp_path / "lenet-model").state.epoch == 1
-    assert "SparkUI" not in err  # what is given to spark-submit holds
+    assert "SparkUI" not in err  # options given to spark-submit take effect
 
 
 @pytest.mark.slow
@@ -62,5 +62,5 @@ def test_spark_submit_ends_with_one_sentence_for_a_mistake(tmp_path):
     command = [submit, "--master", "local[1]", ROOT / "sparkdl" / "__main__.py", "summary"]
     code, out, err = run(*command, "--conf", LENET, "--set", "epoch=1", cwd=tmp_path, **OWN)
     assert code == 2
-    assert "RunConf has no field 'epoch'; did you mean 'epochs'?" in out  # Spark joins the streams
+    assert "RunConf has no field 'epoch'; did you mean 'epochs'?" in out  # Spark merges the streams
     assert "Traceback" not in out + err

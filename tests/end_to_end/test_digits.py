@@ -1,4 +1,4 @@
-"""The story of a user: digits from an LMDB, trained on two executors, saved, used elsewhere."""
+"""End to end: digits from an LMDB, trained on two executors, saved, and used elsewhere."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from sparkdl.training.saving.checkpoint import Checkpoints, latest
 
 @pytest.fixture(scope="module")
 def databases(tmp_path_factory):
-    """LMDBs of 4,000 digits to train on and 1,000 to evaluate on, pixels in [0, 1]."""
+    """LMDBs of 4,000 digits to train on and 1,000 to evaluate on, scaled to [0, 1]."""
     folder = tmp_path_factory.mktemp("digits")
     for name, n in (("train", 4000), ("test", 1000)):
         write_lmdb(str(folder / name), [digits(name).take(slice(n))])

@@ -1,4 +1,4 @@
-"""Every block of Python in README.md and the documentation runs, those of a page in one process."""
+"""Every Python block of README.md and the documentation runs, a page's blocks in one namespace."""
 
 import re
 
@@ -13,7 +13,7 @@ from sparkdl.optimizers import Sgd
 from sparkdl.tune import EnsembleModel
 from tests.support.pages import blocks, pages
 
-ELSEWHERE = {"notebooks/tutorial.md"}  # by a stranger: tests/cluster/test_tutorial.py
+ELSEWHERE = {"notebooks/tutorial.md"}  # runs in tests/cluster/test_tutorial.py
 PAGES = [page for page in pages() if blocks(page, "python") and page not in ELSEWHERE]
 PRINTS = {
     "README.md": r"\|prediction",
@@ -32,12 +32,12 @@ PRINTS = {
     "notebooks/how_to/torch.md": r"accuracy (0\.9\d|1\.00)\n.*\[0 0 0\]\n.*logits\|",
     "notebooks/how_to/watch.md": r"FINISHED \w+\n\d+ [\d.]+\n.*sparkdl_rounds_total \d",
 }
-NEEDS = {"notebooks/how_to/torch.md": "torch"}  # python build.py test --torch
+NEEDS = {"notebooks/how_to/torch.md": "torch"}  # tested by python build.py test --torch
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Runs the blocks of a page one after the other: `run(page)` gives its names and its text."""
+    """Runs the blocks of a page in order: `run(page)` returns its names and its output."""
     monkeypatch.chdir(tmp_path)
 
     def execute(page):
@@ -51,7 +51,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def forget_members(module):
-    """Takes a page's classes out of their families: other tests compare all members of a family."""
+    """Unregisters a page's classes, because other tests compare all members of a family."""
     for family in Member.__subclasses__():
         for name, cls in [*family.members.items()]:
             if cls.__module__ == module:
@@ -92,7 +92,7 @@ def dataframes(names, text, folder):
 
 
 def networks(names, text, folder):
-    """The graph is one that learns."""
+    """The documented graph learns."""
     rng = np.random.default_rng(0)
     replica, n = Replica(names["conf"]), 8
     columns = {"features": rng.normal(size=(n, 3, 32, 32)).astype(np.float32)}

@@ -1,4 +1,4 @@
-"""What README.md names exists: files, commands, masters, its picture. Its code: test_pages.py."""
+"""Everything that README.md names exists: files, commands, masters, its picture."""
 
 import re
 import shlex

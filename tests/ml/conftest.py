@@ -1,4 +1,4 @@
-"""A DataFrame and models fitted once for all tests of pyspark.ml's stages."""
+"""A DataFrame, and models fitted once for all tests of pyspark.ml's stages."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def data(spark):
 
 @pytest.fixture(scope="session")
 def indexed(data):
-    """The data with a label from texts, whose names pyspark has noted."""
+    """The data with an index of a text label, whose names are in the column's metadata."""
     from pyspark.ml.feature import StringIndexer
 
     return StringIndexer(inputCol="kind", outputCol="index").fit(data).transform(data)
@@ -34,14 +34,14 @@ def classified(indexed):
 
 @pytest.fixture(scope="session")
 def answered(data):
-    """A model of one yes or no."""
+    """A binary classifier with one output."""
     conf = classes_conf(1, loss="sigmoid_cross_entropy")
     return SparkNetworkClassifier(network=conf, labelCol="yes", maxIter=3, **SMALL).fit(data)
 
 
 @pytest.fixture(scope="session")
 def estimated(data):
-    """A model of two values."""
+    """A regressor with two outputs."""
     return SparkNetworkRegressor(network=values_conf(2), labelCol="two", maxIter=2, **SMALL).fit(
         data
     )

@@ -1,4 +1,4 @@
-"""Small networks and DataFrames that the tests of pyspark.ml's stages use."""
+"""Small networks and DataFrames for the tests of pyspark.ml's stages."""
 
 import numpy as np
 from pyspark.ml.linalg import Vectors
@@ -20,13 +20,13 @@ def values_conf(units=1):
 
 
 def arrays(n=60):
-    """Features (n, 4), and classes (n,) that depend on them."""
+    """Returns features (n, 4), and classes (n,) that depend on them."""
     x = np.random.default_rng(0).normal(size=(n, WIDTH))
     return x, x[:, :CLASSES].argmax(axis=1)
 
 
 def frame(spark, n=60):
-    """A DataFrame of `features`, a vector, sparse in odd rows, and more columns."""
+    """Returns a DataFrame with `features`, vectors that are sparse in odd rows, and more."""
     x, y = arrays(n)
     rows = [
         (i, vector(i, a), float(k), "xyz"[k], float(k > 0), a[:2].tolist(), 0.5 * (i % 3), i > 40)
@@ -41,9 +41,9 @@ def vector(i, x):
 
 
 def by_id(frame, *names):
-    """The values of columns as arrays, in the order of `id`.
+    """Returns the values of columns as arrays, in the order of `id`.
 
-    They are put in order here: Spark would compute them twice, at first for a sample of ids.
+    Sorting here avoids Spark's orderBy, which would compute the rows twice to sample ids.
     """
     rows = sorted(frame.select("id", *names).collect(), key=lambda row: row["id"])
     return [np.array([to_array(row[name]) for row in rows]) for name in names]

@@ -1,4 +1,4 @@
-"""A classifier of pyspark.ml: the weights of SparkNetwork.fit, and the columns of pyspark.ml."""
+"""The classifier gives the weights of SparkNetwork.fit, and the columns of pyspark.ml."""
 
 import math
 from dataclasses import replace
@@ -47,7 +47,7 @@ def test_weights_are_those_of_spark_network(classified, indexed, sc):
 
 
 def expected(model):
-    """Probabilities, and what they are made of, as the network itself gives them."""
+    """Returns the network's own probabilities and scores."""
     x, name = 2 * arrays()[0].astype(np.float32), model.network.conf.output.name
     found = model.network.features(x, [name, name + Z])
     return found[name], found[name + Z]
@@ -96,7 +96,7 @@ def test_names_of_classes_are_kept(classified, indexed):
 
 
 def test_names_of_a_yes_or_no_are_those_of_its_indexer(data):
-    """Of two classes one number says whether it is the second, which is what is evaluated."""
+    """A binary output is the probability of the second class, the positive one in evaluations."""
     texts = data.withColumn("found", F.when(F.col("yes") == 1, "ill").otherwise("well"))
     indexer = StringIndexer(inputCol="found", outputCol="index", stringOrderType="alphabetDesc")
     indexer = indexer.fit(texts)
@@ -118,7 +118,7 @@ def test_names_of_a_yes_or_no_are_those_of_its_indexer(data):
 
 
 def test_images_of_sparks_own_source(spark, tmp_path):
-    """Spark decodes files; their pixels as lists, as another reader has them, train the same."""
+    """Training on images that Spark decodes equals training on their pixels as lists."""
     drawn = np.random.default_rng(3).integers(0, 256, (12, 4, 5, 3)).astype(np.uint8)
     for i, pixels in enumerate(drawn):
         Image.fromarray(pixels).save(tmp_path / f"{i}.png")
@@ -176,7 +176,7 @@ def test_evaluations_count_the_classes_that_thresholds_choose(name, indexed, req
 
 
 def test_names_of_columns_may_have_dots_and_backticks(classified, indexed):
-    """What is trained and counted is what columns of plain names give."""
+    """The weights and figures equal those of plainly named columns."""
     own = {"features": "x.`y", "index": "a.b", "w": "w.", "apart": "set.apart"}
     frame = indexed.withColumnsRenamed(own)
     names = {"featuresCol": "x.`y", "labelCol": "a.b", "weightCol": "w."}
@@ -215,7 +215,7 @@ def test_one_yes_or_no_is_two_classes(answered, data):
 
 
 def test_evaluators_of_two_classes_rank_by_their_probability(data):
-    """BinaryClassificationEvaluator looks at the second number of rawPrediction alone."""
+    """BinaryClassificationEvaluator uses only the second number of rawPrediction."""
     model = SparkNetworkClassificationModel(Network(classes_conf(2)))
     found = model.transform(data)
     p, raw, yes = by_id(found, "probability", "rawPrediction", "yes")
@@ -306,7 +306,7 @@ def test_a_fit_ends_early_with_the_best_weights(data, sc):
     options = {"network": classes_conf(), "validationSplit": 0.3, "batchSize": 10, "numWorkers": 2}
     options |= {"weightCol": "w", "classWeights": [1.0, 3.0, 0.5]}
     one = SparkNetworkClassifier(**options, maxIter=9, restoreBestWeights=True)
-    model = one.fit(data, {one.patience: 2, one.minDelta: 10.0})  # no epoch is better by so much
+    model = one.fit(data, {one.patience: 2, one.minDelta: 10.0})  # no epoch improves by so much
     assert len(model.history.epochs) == 3
     net = SparkNetwork(sc, classes_conf(), ParameterAveraging(batch_size_per_worker=10, workers=2))
     factors = {0: 1.0, 1: 3.0, 2: 0.5}
@@ -319,7 +319,7 @@ def test_a_fit_ends_early_with_the_best_weights(data, sc):
 
 
 def test_a_fit_goes_on_from_a_model(data):
-    """As with xgboost's xgb_model: two fits of an epoch are one of two."""
+    """As with xgboost's xgb_model: two fits of one epoch equal one fit of two."""
     heard = []
     note = LambdaListener(on_epoch=lambda report, state: heard.append(state.epoch))
     one = SparkNetworkClassifier(network=classes_conf(), **SMALL)

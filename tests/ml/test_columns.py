@@ -1,4 +1,4 @@
-"""Names of columns for networks of one or several inputs and outputs."""
+"""Column names for networks with one or several inputs and outputs."""
 
 import pytest
 
@@ -24,14 +24,14 @@ def bagged():
 
 
 def sole_bag(column="words", units=3):
-    """A network whose only input is a bag of `column`."""
+    """Returns a network whose only input is a bag of `column`."""
     bag = EmbeddingBag(name="text", column=column, dimension=2)
     output = Vertex(name="kind", layer=Output(units=units), inputs="text")
     return GraphConf(bags=[bag], vertices=[output], seed=3)
 
 
 class Owner:
-    """A stage of which these Params were set."""
+    """A stub of a stage on which these Params were set."""
 
     def __init__(self, *names):
         self.isSet = names.__contains__

@@ -1,4 +1,4 @@
-"""Values of Params as JSON: the object, its text and its text's text are one."""
+"""Values of Params as JSON: an object, its text and its quoted text are equivalent."""
 
 import json
 

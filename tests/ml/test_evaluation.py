@@ -1,4 +1,4 @@
-"""Evaluations have the names of the classes that a StringIndexer has found."""
+"""Evaluations use the class names that a StringIndexer found."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sparkdl.training.evaluation import evaluation_for
 THREE, SOFTMAX = [[0.1, 0.7, 0.2], [0.5, 0.3, 0.2]], {"units": 3}
 YES, SIGMOID = [[0.8], [0.3]], {"units": 1, "loss": "sigmoid_cross_entropy"}
 NAMES = {
-    # options of the output, predictions, names of classes, names shown
+    # output options, predictions, class names, displayed names
     "classes": (SOFTMAX, THREE, ("ant", "bee", "cow"), ("ant", "bee", "cow")),
     "too few names": (SOFTMAX, THREE, ("ant", "bee"), ("0", "1", "2")),
     "no names": (SOFTMAX, THREE, None, ("0", "1", "2")),

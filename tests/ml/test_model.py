@@ -1,4 +1,4 @@
-"""What a model gives besides transform: functions for SQL, for arrays and for Arrow."""
+"""What a model offers besides transform: functions for SQL, arrays and Arrow."""
 
 from doctest import DocTestParser
 
@@ -17,7 +17,7 @@ from tests.ml.frames import arrays, by_id, classes_conf
 
 
 def expected(model):
-    return model.network.predict(2 * arrays()[0].astype(np.float32))  # as preprocessing scales
+    return model.network.predict(2 * arrays()[0].astype(np.float32))  # scaled by the preprocessing
 
 
 def test_functions_of_columns_give_what_transform_gives(classified, indexed, spark):
@@ -48,7 +48,7 @@ def test_a_function_of_columns_names_a_row_without_a_vector(classified, indexed)
 
 
 def run_examples(method, names):
-    """Returns what the last line of a docstring's examples gives, with these names known."""
+    """Runs a docstring's examples with these names; returns the value of the last line."""
     *lines, last = [example.source for example in DocTestParser().get_examples(method.__doc__)]
     for line in lines:
         exec(line, names)

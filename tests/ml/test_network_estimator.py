@@ -1,4 +1,4 @@
-"""Networks with several inputs and outputs, and on sequences, as stages of pyspark.ml."""
+"""Networks with several inputs and outputs, or on sequences, as stages of pyspark.ml."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from tests.training.models import assert_equal
 
 @pytest.fixture(scope="module")
 def parts(data):
-    """Two columns of features, those of two kinds of labels, and other names for them all."""
+    """A DataFrame with id, two columns of features, and two columns of labels."""
     from pyspark.ml.functions import vector_to_array
 
     x = vector_to_array("features")
@@ -53,14 +53,14 @@ def test_several_inputs_and_outputs(parts, sc, tmp_path):
 
 
 def one_label():
-    """A graph of the inputs a and b with classes for labels, which have no name of their own."""
+    """Returns a graph with inputs a and b and one class label, whose column is not named."""
     build = GraphBuilder(a=(2,), b=(3,))
     build.add(Merge(), "a", "b", name="both")
     build.add(Output(units=3), "both", name="kind")
     return build.conf(seed=3)
 
 
-# Columns that others get, by places in ["features", "features", "label", "weights"].
+# Other column names, in the order ["features", "features", "label", "weights"].
 CLASHES = {
     "the label": ["x", "y", "a", "w"],
     "the weights": ["x", "y", "label", "b"],
@@ -70,7 +70,7 @@ CLASHES = {
 
 
 def fit_named(parts, names):
-    """The model, and its evaluation, of columns that have these names."""
+    """Returns the model, and its evaluation, for columns with these names."""
     own = ["a", "b", "label", "w"]
     frame = parts.withColumn("apart", F.col("id") > 50)
     named = frame.select("apart", *(F.col(n).alias(u) for n, u in zip(own, names)))
@@ -96,7 +96,7 @@ def test_columns_may_have_the_names_of_other_inputs(case, parts, own_names):
 
 
 def test_networks_with_tables(data, sc, tmp_path):
-    """With the master that they need, unless one is set."""
+    """They use the master that they need unless one is set."""
     ids = {name: (F.col("id") * 7919 % size).alias(name) for name, size in {"u": 5, "v": 3}.items()}
     rated = data.select("id", *ids.values(), F.col("two").alias("numbers"), "yes")
     conf = zoo.deep_fm(("u", "v"), 2, dimension=2, units=(4,), seed=3)
@@ -117,14 +117,14 @@ def test_networks_with_tables(data, sc, tmp_path):
 
 @pytest.fixture(scope="module")
 def bags(data):
-    """Rows with a column of the name that a bag has, and another one, of one id."""
+    """Rows with a column named like the bag's, and a "features" column with one constant id."""
     ids = {"words": F.col("id") % 5, "features": F.lit(1)}
     return data.select("id", "label", *(column.alias(name) for name, column in ids.items()))
 
 
 @pytest.fixture(scope="module")
 def bag_net(bags, spark):
-    """A SparkNetwork of a bag, and its accuracy."""
+    """A SparkNetwork with a bag, and its accuracy."""
     master = AllReduceSGD(batch_size_per_worker=10, workers=2)
     net = SparkNetwork(spark.sparkContext, sole_bag(), master)
     net.fit(bags, 2, features="words")

@@ -1,4 +1,4 @@
-"""What pyspark.ml's own tests ask of the Params of its stages; no Spark is needed."""
+"""Params satisfy the checks of pyspark.ml's own tests; no Spark is needed."""
 
 import inspect
 
@@ -29,7 +29,7 @@ def stage(name):
 
 
 def words(name):
-    """setMaxIter, getMaxIter of maxIter"""
+    """Names of the getter and setter, such as getMaxIter and setMaxIter for maxIter."""
     return [f"{verb}{name[0].upper()}{name[1:]}" for verb in ("get", "set")]
 
 
@@ -49,7 +49,7 @@ def test_params_are_those_that_pyspark_finds(name):
 
 @pytest.mark.parametrize("name", ml.__all__)
 def test_each_param_of_our_own_has_a_getter_and_a_setter(name):
-    """A model has setters of what it reads itself."""
+    """A model has setters only for the Params that it reads itself."""
     one = stage(name)
     for param in one.params:
         if param.name in OURS or (name in ESTIMATORS and param.name != "thresholds"):

@@ -1,4 +1,4 @@
-"""Estimators and models on disk: what is read is what was written, also in a new process."""
+"""Estimators and models on disk: reading gives what was written, also in a new process."""
 
 import json
 import os
@@ -40,7 +40,7 @@ print(json.dumps(sorted([row.id, row.named, row.probability.tolist()] for row in
 
 
 def beside(sc):
-    """Variables with which a new process of Python is a driver in the same JVM."""
+    """Environment with which a new Python process becomes a driver in the same JVM."""
     jvm = sc._gateway.gateway_parameters
     of_jvm = {"PYSPARK_GATEWAY_PORT": str(jvm.port), "PYSPARK_GATEWAY_SECRET": jvm.auth_token}
     return os.environ | of_jvm

@@ -1,4 +1,4 @@
-"""Stages in pyspark.ml's own machines: Pipelines, cross-validation, streams."""
+"""Stages inside pyspark.ml: Pipelines, cross-validation, streams."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_a_train_validation_split_gives_the_metrics_of_a_loop_by_hand(data):
     grid = ParamGridBuilder().addGrid(one.maxIter, [1, 3]).build()
     options = {"estimatorParamMaps": grid, "evaluator": metric(), "trainRatio": 0.6, "seed": 3}
     found = TrainValidationSplit(estimator=one, parallelism=2, **options).fit(data)
-    drawn = data.select("*", F.rand(3).alias("drawn"))  # as it draws them
+    drawn = data.select("*", F.rand(3).alias("drawn"))  # the split that TrainValidationSplit draws
     train, test = drawn.filter("drawn < 0.6"), drawn.filter("drawn >= 0.6")
     by_hand = [metric().evaluate(one.fit(train, params).transform(test)) for params in grid]
     np.testing.assert_allclose(found.validationMetrics, by_hand, rtol=1e-6)
@@ -71,7 +71,7 @@ def test_a_train_validation_split_gives_the_metrics_of_a_loop_by_hand(data):
 
 def test_a_model_is_known_by_its_estimator(data):
     one = SparkNetworkClassifier(network=classes_conf(), maxIter=2, **SMALL)
-    few = data.filter("id < 12").repartition(9, "id")  # partitions of a row or more, or of none
+    few = data.filter("id < 12").repartition(9, "id")  # partitions of one row, several, or none
     model = one.fit(few, {one.seed: 9})
     assert (model.uid, one.isSet(one.seed)) == (one.uid, False)
     assert model.predictionCol.parent == model.uid

@@ -1,4 +1,4 @@
-"""A regressor of pyspark.ml: one value or several."""
+"""The regressor of pyspark.ml, with one value or several."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Columns whose names are one to Spark, which takes no notice of upper and lower case."""
+"""Column names that Spark treats as equal because it ignores case."""
 
 import pytest
 from pyspark.sql import functions as F

@@ -1,4 +1,4 @@
-"""Models say with which Params they were fitted, as those of pyspark.ml do."""
+"""Models report the Params with which they were fitted, as those of pyspark.ml do."""
 
 import json
 
@@ -25,7 +25,7 @@ from sparkdl.transforms import Scale
 from tests.ml.conftest import SMALL
 from tests.ml.frames import by_id, classes_conf, values_conf
 
-ROWS = {  # estimator, model, network, options of its own, evaluator
+ROWS = {  # estimator, model, network, own options, evaluator
     "classifier": (
         SparkNetworkClassifier,
         SparkNetworkClassificationModel,
@@ -62,11 +62,11 @@ GIVEN = {
     "master": AllReduceSGD(),
     "preprocessing": Scale(factor=2.0),
 }
-SET_LATER = {"master", "preprocessing"}  # what a model reads itself
+SET_LATER = {"master", "preprocessing"}  # read by the model itself
 LEFT_OUT = {"network", "listeners"}
 DEFAULTS = {"maxIter": 1, "monitor": "validation loss", "minDelta": 0.0}
 DEFAULTS |= {"restoreBestWeights": False}
-BEFORE = {*GIVEN, "classWeights", "validationIndicatorCol"} - SET_LATER  # not in old models
+BEFORE = {*GIVEN, "classWeights", "validationIndicatorCol"} - SET_LATER  # missing in old models
 
 
 def word(verb, name):
@@ -74,12 +74,12 @@ def word(verb, name):
 
 
 def values(stage):
-    """{name: value} of all Params that have one."""
+    """Returns {name: value} of all Params with a value."""
     return {param.name: value for param, value in stage.extractParamMap().items()}
 
 
 def set_names(stage):
-    """Names of the Params that were set, and not left at their default."""
+    """Returns the names of the Params that were set explicitly."""
     return [param.name for param in stage.params if stage.isSet(param)]
 
 
@@ -105,12 +105,12 @@ def test_every_value_of_the_estimator_is_in_its_model(fitted):
 
 @pytest.fixture(scope="module")
 def regression(data):
-    """A model of pyspark's own, of what is given to ours, too."""
+    """A model of pyspark fitted with the same Params."""
     return LogisticRegression(maxIter=GIVEN["maxIter"], weightCol=GIVEN["weightCol"]).fit(data)
 
 
 def test_getters_after_a_fit_are_those_of_pyspark(fitted, regression):
-    """As a LogisticRegressionModel gives what it shares with its estimator."""
+    """A LogisticRegressionModel, too, gives the values it shares with its estimator."""
     _, model = fitted
     for getter in "getMaxIter", "getWeightCol":
         assert getattr(model, getter)() == getattr(regression, getter)()
@@ -163,7 +163,7 @@ def test_a_model_that_was_saved_without_them_is_loaded(fitted, predicted, data, 
 
 
 def strip(folder):
-    """Leaves in metadata what models had before."""
+    """Reduces saved metadata to what old models had."""
     [part] = folder.glob("part-*")
     metadata = json.loads(part.read_text())
     for kept in "paramMap", "defaultParamMap":
@@ -174,7 +174,7 @@ def strip(folder):
 
 @pytest.mark.parametrize("name", ROWS)
 def test_params_that_were_not_given_are_the_defaults(name, data, tmp_path):
-    """None, which is as if a column had not been given, does not keep a model from being read."""
+    """None counts as not given, and does not prevent a model from being loaded."""
     estimator, _, conf, *_ = ROWS[name]
     nothing = {"weightCol": None, "validationIndicatorCol": None}
     model = estimator(network=conf, **nothing, **SMALL).fit(data)
@@ -187,7 +187,7 @@ def test_params_that_were_not_given_are_the_defaults(name, data, tmp_path):
 
 
 SPLIT = TrainValidationSplit, {"trainRatio": 0.5}, "validationMetrics"
-SEARCHES = {  # estimators are fitted by all in one way, most often for folds
+SEARCHES = {  # all estimators are fitted alike, so one row uses the slower folds
     "classifier": (CrossValidator, {"numFolds": 2}, "avgMetrics"),
     "regressor": SPLIT,
     "estimator": SPLIT,

@@ -1,4 +1,4 @@
-"""Fits of one context come one after the other; those of another do not wait."""
+"""Fits in one context take turns; fits in another context do not wait."""
 
 import threading
 
@@ -6,7 +6,7 @@ from sparkdl.ml.turns import taking_turns
 
 
 class Context:
-    """In the place of a SparkContext."""
+    """Stands in for a SparkContext."""
 
 
 def test_the_second_of_a_context_waits_for_the_first():
@@ -21,7 +21,7 @@ def test_the_second_of_a_context_waits_for_the_first():
     thread.start()
     with taking_turns(context):
         inside.set()
-        with taking_turns(Context()):  # of another context
+        with taking_turns(Context()):  # another context
             order.append("other")
         order.append("first")
     thread.join()

@@ -1,4 +1,4 @@
-"""Rows dealt unevenly, Params set from outside: what xgboost.spark's tests ask of it."""
+"""Unevenly dealt rows and Params set from outside, after the tests of xgboost.spark."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ ALONE = {"a row to evaluate on": (59, 1), "a row to train on": (1, 59)}
 
 @pytest.mark.parametrize("case", ALONE)
 def test_a_row_alone_is_for_one_of_two_workers(case, data):
-    """One worker of two has then nothing to train on, or to evaluate on."""
+    """One of the two workers has nothing to train on, or nothing to evaluate on."""
     trained, evaluated = ALONE[case]
     marked = data.withColumn("apart", F.col("id") >= trained)
     one = SparkNetworkClassifier(

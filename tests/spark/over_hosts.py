@@ -24,21 +24,21 @@ RECORDS, EPOCHS = 62, 2
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A fit.
+    """A requested fit.
 
     Parameters
     ----------
     name : str
-        Of its master, see MASTERS.
+        Key in MASTERS.
     folder : str
-        Where workers leave the name of their host and the ids of their batches.
+        Where workers record their host's name and the ids of their batches.
     gate : str or None
-        A file that they wait for.
+        A file that workers wait for.
     pause : float
-        Seconds that each batch takes beside its training.
+        Extra seconds per batch.
     epochs : int
     options : dict
-        Fields of the master that are to be others.
+        Fields of the master to override.
     """
 
     name: str

@@ -73,9 +73,9 @@ class Fault(Thread):
     Attributes
     ----------
     victim : psutil.Process
-        One of this process's own.
+        A descendant of this process.
     partition : int
-        Of its task; -1 of a task of several workers.
+        Partition of its task, or -1 for a task with several workers.
     """
 
     def __init__(self, trap, do):

@@ -1,4 +1,4 @@
-"""Small spaces and data that the tests of searches use."""
+"""Small search spaces and data for the tests of searches."""
 
 import optuna
 
@@ -25,7 +25,7 @@ def data(n=60, **options):
 
 
 def study_of(*rates, direction="minimize", **options):
-    """A study whose first trials have these learning rates."""
+    """Returns a study whose first trials use these learning rates."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = optuna.samplers.RandomSampler(seed=0)
     study = optuna.create_study(direction=direction, sampler=sampler, **options)
@@ -35,5 +35,5 @@ def study_of(*rates, direction="minimize", **options):
 
 
 def states(study):
-    """The state of each trial, by name."""
+    """Returns the names of the trials' states."""
     return [trial.state.name for trial in study.trials]

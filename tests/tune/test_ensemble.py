@@ -1,4 +1,4 @@
-"""Ensembles as models of pyspark.ml: columns, evaluations, and on disk."""
+"""Ensembles as models of pyspark.ml: columns, evaluations, and persistence."""
 
 import math
 
@@ -17,7 +17,7 @@ from tests.tune.spaces import GOOD, POOR, conf_of, data, define, study_of
 
 
 def network(seed, units=3, **output):
-    """A network that was not trained: its weights differ by the seed."""
+    """Returns an untrained network whose weights depend on the seed."""
     made = Network(conf_of(GOOD, units, **output))
     rng = np.random.default_rng(seed)
     params = rng.normal(size=made.state.params.shape).astype(np.float32)

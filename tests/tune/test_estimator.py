@@ -90,7 +90,7 @@ def test_an_ensemble_has_the_params_that_its_trials_share(spark):
 @pytest.mark.parametrize("models", [1, 2])
 @pytest.mark.parametrize("others", [(), ("features",)])
 def test_a_model_reads_the_column_that_was_searched(spark, models, others):
-    """A bag's own column, where there is none of features; a search looks for these first."""
+    """A search looks for a features column first; without one it reads the bag's own column."""
     ids = {"words": F.col("id") % 4, "features": F.col("id") % 5, "label": F.col("id") % 2}
     data = frame(spark).select(*(ids[name].alias(name) for name in ("words", "label", *others)))
 

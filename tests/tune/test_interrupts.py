@@ -1,4 +1,4 @@
-"""Ctrl-C in a search: no job is left, and the next fit ends what was begun."""
+"""Ctrl-C in a search: no job remains, and the next fit finishes the trials under way."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""An executor that is killed in the middle of a trial costs an epoch of it, and nothing else."""
+"""An executor killed in the middle of a trial costs at most an epoch of it, and nothing else."""
 
 from sparkdl.training.network import Network
 from sparkdl.tune import Search
@@ -31,5 +31,5 @@ def test_the_study_ends_with_all_trials_and_the_weights_of_the_undisturbed_one(s
     assert [trial.value for trial in study.trials] == [trial.value for trial in undisturbed.trials]
     for one, other in zip(weights, expected, strict=True):
         assert_equal(one, other)
-    # What was computed again is less than an epoch, and what is read ahead.
+    # Less than an epoch and what was prefetched is repeated.
     assert len(calm.calls()) < len(trap.calls()) <= len(calm.calls()) + MINIBATCHES

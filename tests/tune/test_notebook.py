@@ -1,4 +1,4 @@
-"""What notebooks show of a search, for a study of Optuna's own."""
+"""The notebook view of a search, for a study made with Optuna."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The loss of an outcome: of one network its own, of several what numpy and scikit-learn give."""
+"""The loss of an outcome: a network's own, or the ensemble's as numpy and scikit-learn give it."""
 
 from types import SimpleNamespace
 
@@ -51,7 +51,7 @@ UNITS = {Gaussian: 4, MixtureDensity: 6}
 
 
 def network(loss, seed=1, **output):
-    """A network whose scores are between about -5 and 5."""
+    """Returns a network whose scores are between about -5 and 5."""
     units = UNITS.get(type(loss), 3)
     conf = NetworkConf(input_shape=(4,), layers=[Output(units=units, loss=loss, **output)], seed=1)
     made = Network(conf)
@@ -106,7 +106,7 @@ def test_that_of_several_is_of_what_they_give_together(loss):
 
 
 def test_a_loss_of_your_own_is_known_where_a_prediction_is_z():
-    class Fourth(Loss, abstract=True):  # abstract: not among the members of the family
+    class Fourth(Loss, abstract=True):  # abstract: not registered in the family
         def per_example(self, z, labels):
             return ((z - labels) ** 4).sum(axis=1)
 
@@ -119,7 +119,7 @@ def test_a_loss_of_your_own_is_known_where_a_prediction_is_z():
 
 
 def with_more():
-    """A graph with a second layer that adds to the loss."""
+    """Returns a graph with a second layer that adds to the loss."""
     vertices = [
         Vertex(name="hidden", layer=Dense(units=3), inputs="features"),
         Vertex(name="more", layer=LossLayer(loss="mae", labels="labels"), inputs="hidden"),

@@ -1,4 +1,4 @@
-"""Searches on Spark: what they find, at the same time, again, and what they refuse."""
+"""Searches on Spark: results, parallelism, resuming, and refusals."""
 
 import sys
 from dataclasses import dataclass
@@ -121,7 +121,7 @@ def test_networks_come_after_trials(sc):
 
 
 def test_the_better_rate_is_found_on_data_that_was_read_once(sc):
-    """A poor one, one that diverges and a good one, of an RDD whose reading is counted."""
+    """A poor rate, one that diverges, and a good one, on an RDD that counts its reads."""
     read = sc.accumulator(0)
 
     def note(record):
@@ -147,7 +147,7 @@ def test_the_better_rate_is_found_on_data_that_was_read_once(sc):
 
 
 def test_trials_run_side_by_side(sc, tmp_path):
-    """Each waits for the other, in the middle of a minibatch."""
+    """Each trial waits for the other in the middle of a minibatch."""
     study = search_of(sc, GOOD, POOR).fit(data(transform=Meet(str(tmp_path))), 2)
     assert states(study) == ["COMPLETE", "COMPLETE"]
 
@@ -168,7 +168,7 @@ def test_a_study_without_any_trial_that_ends_says_why(sc):
 
 
 def test_a_study_is_gone_on_with_from_its_storage(sc, tmp_path):
-    """The first driver ended in the middle of a trial."""
+    """The first driver died in the middle of a trial."""
     storage, folder = f"sqlite:///{tmp_path}/study.db", tmp_path / "networks"
     first = study_of(GOOD, POOR, study_name="small", storage=storage)
     Search(sc, define, first, path=folder, **OPTIONS).fit(data(), 1)
@@ -179,7 +179,7 @@ def test_a_study_is_gone_on_with_from_its_storage(sc, tmp_path):
     search = Search(sc, define, loaded, path=folder, **OPTIONS)
     search.fit(data(), 3)
     assert states(loaded) == ["COMPLETE", "FAIL", "COMPLETE", "COMPLETE"]
-    assert loaded.trials[3].params == {"rate": POOR}  # again
+    assert loaded.trials[3].params == {"rate": POOR}  # repeated
     number = len(loaded.trials)
     search.fit(data(), 3)
     assert len(loaded.trials) == number  # all were finished

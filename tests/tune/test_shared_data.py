@@ -1,4 +1,4 @@
-"""The records of a search."""
+"""Records of a search: the error names the purpose that has none."""
 
 import numpy as np
 import pytest

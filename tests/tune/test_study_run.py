@@ -1,4 +1,4 @@
-"""What a search asks of Optuna and tells it, without Spark."""
+"""What a search asks Optuna and reports to it, without Spark."""
 
 import optuna
 import pytest
@@ -44,11 +44,11 @@ def test_trials_are_told_how_they_ended():
     assert study.trials[0].user_attrs == {"sparkdl": True, "seconds": 2.0, "host": "here"}
     assert study.trials[2].user_attrs["reason"] == "DivergedError: loss nan"
     run.require_some()
-    assert run_of(study).next() is None  # all three count
+    assert run_of(study).next() is None  # all three trials count
 
 
 def test_a_figure_that_is_reported_twice_counts_once():
-    """A task that began again says the same once more; Optuna would warn."""
+    """A restarted task reports again, for which Optuna would warn."""
     study = study_of(GOOD)
     run = run_of(study)
     number, _ = run.next()
@@ -63,13 +63,13 @@ def test_what_was_interrupted_is_run_again_with_the_same_values():
         run.next()
     run.end(0, result())
     run.close()
-    run.fail(1, WorkerError("cancelled"))  # which is no reason
+    run.fail(1, WorkerError("cancelled"))  # not a failure of the trial
     assert run.next() is None
     run.take_up()
     assert states(study) == ["COMPLETE", "FAIL", "WAITING"]
     number, candidate = run.next()
     assert (number, rate(candidate)) == (2, POOR)
-    assert run.next() is not None and run.next() is None  # of three, one was finished
+    assert run.next() is not None and run.next() is None  # one of the three is finished
 
 
 def test_trials_of_others_are_left_alone():

@@ -1,4 +1,4 @@
-"""A trial in this process: what it gives, reports, and goes on from."""
+"""A trial in this process: its result, its reports, and how it resumes."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -40,7 +40,7 @@ def setup_of(progress, **options):
 
 
 class Judge:
-    """Writes down what it hears; a trial ends after `most` epochs, and is lost after `lost`."""
+    """Records what is reported; a trial ends once it has trained `most` epochs."""
 
     def __init__(self, most=EPOCHS + 1, lost=None):
         self.heard, self.most, self.lost = [], most, lost
@@ -51,11 +51,11 @@ class Judge:
 
 
 class Lost(Exception):
-    """As of an executor that is killed."""
+    """Stands for the loss of an executor."""
 
 
 class FragileReporter(Reporter):
-    """Is lost after it has reported an epoch."""
+    """Raises Lost in place of the report that follows epoch `after`."""
 
     def __init__(self, setup, number, after):
         super().__init__(setup, number)
@@ -144,7 +144,7 @@ def test_a_loss_that_is_not_finite_is_an_error():
 
 @pytest.mark.slow
 def test_a_gpu_is_taken_in_another_process(monkeypatch):
-    """Which is the host's double here; figures come from there."""
+    """The GPU is the host's double; figures come from its process."""
     if not available():
         pytest.skip("no g++ to run the kernels of cuda on the host")
     context = SimpleNamespace(resources=dict, partitionId=lambda: 0)

@@ -1,4 +1,4 @@
-"""An evaluation of networks that vote, as a job."""
+"""Evaluation of a vote of networks, as a Spark job."""
 
 import signal
 import sys
@@ -21,7 +21,7 @@ RECORDS = SparkRecords(Arrays(np.ones((2, 4)), np.ones(2)))
 
 @pytest.fixture
 def jobs(monkeypatch):
-    """(The handler of SIGINT, the task) of each job, of which none runs."""
+    """Collects (SIGINT handler, task) of each job instead of running it."""
     found = []
 
     def results(self, sc, evaluator, task):
@@ -35,7 +35,7 @@ def jobs(monkeypatch):
 
 
 def test_ctrl_c_ends_it_as_it_does_a_fit(jobs):
-    """Jupyter puts Python's own handler, which leaves jobs, in the place of pyspark's."""
+    """Jupyter replaces pyspark's handler by Python's own, which leaves jobs running."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         vote_evaluation.evaluate(None, values_conf(), RECORDS, None, None, print)

@@ -1,4 +1,4 @@
-"""Votes against scikit-learn's VotingClassifier, and against means by hand."""
+"""Votes match scikit-learn's VotingClassifier, and means by hand."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ WEIGHTS = [0.5, 0.2, 0.9]
 
 
 class Fitted:
-    """A classifier that gives probabilities it was made with."""
+    """A classifier that returns fixed probabilities."""
 
     def __init__(self, y):
         self.y = y

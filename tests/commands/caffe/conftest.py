@@ -1,4 +1,4 @@
-"""A solver with its net, data and model, small enough to be computed by hand."""
+"""A Caffe solver with net, data and model, small enough for results by hand."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ max_iter: 30 display: 10 snapshot: 20 snapshot_prefix: 'small' random_seed: 3
 
 @dataclass(frozen=True)
 class Made:
-    """What the folder of a test holds: images (n, 1, 4, 4), labels, the model's weights."""
+    """Contents of a test's folder: images (n, 1, 4, 4), labels, and the model's weights."""
 
     folder: Path
     images: np.ndarray
@@ -43,12 +43,12 @@ class Made:
     biases: np.ndarray
 
     def write(self, name, text):
-        """A file of the folder; SOURCE stands for the path of the data."""
+        """Writes a file to the folder; SOURCE in the text becomes the path of the data."""
         (self.folder / name).write_text(text.replace("SOURCE", str(self.folder / "lmdb")))
 
     @property
     def outputs(self):
-        """What `ip` gives."""
+        """The expected outputs of the layer `ip`."""
         x = self.images.reshape(len(self.images), -1).astype(np.float64) / 256
         return x @ self.weights.T + self.biases
 
@@ -63,7 +63,7 @@ class Made:
 
 
 def images_of(rng, n):
-    """Images that a linear model tells apart, and their classes."""
+    """Returns linearly separable images and their classes."""
     labels = rng.integers(0, CLASSES, n)
     images = rng.integers(0, 90, (n, 1, SIDE, SIDE))
     images[np.arange(n), 0, labels] += 120
@@ -77,7 +77,7 @@ def database(path, images, labels, keys=None):
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Made, in the folder that a command runs in."""
+    """A Made in the current folder."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(SEED)
     images, labels = images_of(rng, RECORDS)
@@ -93,7 +93,7 @@ def made(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(made, capsys):
-    """Run sparkdl caffe in the folder of `made`: (exit code, stdout, stderr)."""
+    """Runs sparkdl caffe in the folder of `made`; returns (exit code, stdout, stderr)."""
 
     def command(text):
         code = cli.main(["caffe", *text.split()])

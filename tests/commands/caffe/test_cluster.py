@@ -9,7 +9,7 @@ from sparkdl.commands.caffe.command import places
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 
-# (-clusterSize, -devices): replicas on two executors of one core, and what is told
+# (-clusterSize, -devices): replicas on two executors of one core, and messages
 SIZES = {
     (None, 1): (2, []),
     (2, 1): (2, []),

@@ -1,4 +1,4 @@
-"""CaffeOnSpark's DataFrames, as Spark writes them, and Caffe's HDF5 files, to train and test on."""
+"""CaffeOnSpark's DataFrames, written by Spark, and Caffe's HDF5 files: training and tests."""
 
 import json
 
@@ -59,7 +59,7 @@ def test_a_net_trains_on_one_and_is_tested_on_another(run, made, frames, train, 
     code, _, err = run(f"-conf solver.prototxt -model small.caffemodel {flags}")
     assert (code, err) == (0, "")
     table = pq.read_table("rows").to_pandas()
-    if test is not HDF5:  # records are called by their column id
+    if test is not HDF5:  # records are named by their column id
         table.index = table["SampleID"].str.removeprefix("image ").astype(int)
         table = table.sort_index()
     np.testing.assert_allclose(np.stack(table["ip"]), made.outputs, 1e-4, 1e-5)

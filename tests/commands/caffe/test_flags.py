@@ -14,7 +14,7 @@ def parsed(text):
     return options_of(cli.parser().parse_args(["caffe", *text.split()]))
 
 
-MEANINGS = {  # flag: (more arguments, what they come to)
+MEANINGS = {  # flag: (more arguments, resulting options)
     "conf": ("", {"conf": "s.prototxt"}),
     "train": ("-train", {"train": True, "use": "test"}),
     "test": ("", {"train": False, "use": "test"}),

@@ -1,4 +1,4 @@
-"""An LMDB that is larger than the memory of those who read it, as spark-submit runs the command."""
+"""An LMDB larger than the memory of its readers, with the command run by spark-submit."""
 
 import json
 import os
@@ -17,9 +17,9 @@ from tests.support.loaded_daemon import IN_TESTS
 ROOT = Path(__file__).resolve().parents[3]
 MB, LIMIT = 2**20, 280.0  # seconds for the whole run
 SHAPE, RECORDS = (3, 128, 128), 6_500  # 320 million bytes
-MEMORY = 256 * MB  # of an executor's JVM, and of its Python processes' data
+MEMORY = 256 * MB  # of an executor's JVM, and of the data of its Python processes
 OPTIONS = {
-    "spark.testing.reservedMemory": 32 * MB,  # else Spark asks for 450 MB at least
+    "spark.testing.reservedMemory": 32 * MB,  # otherwise Spark requires at least 450 MB
     "spark.python.worker.memory": "64m",
     "spark.ui.enabled": "false",
     "spark.log.level": "ERROR",
@@ -27,7 +27,7 @@ OPTIONS = {
 
 
 def limited_python(folder):
-    """A Python whose data must not grow beyond MEMORY; what is mapped from files is no data."""
+    """A Python whose data segment is limited to MEMORY, which excludes mapped files."""
     path = folder / "python"
     path.write_text(f'#!/bin/sh\nulimit -d {MEMORY // 1024}\nexec {sys.executable} "$@"\n')
     path.chmod(0o755)
@@ -37,7 +37,7 @@ def limited_python(folder):
 
 
 def write_images(path):
-    """A database of images of one color each, which says their class."""
+    """Writes a database of one-colored images; the color tells the class."""
     rng = np.random.default_rng(2)
     labels = rng.integers(0, CLASSES, RECORDS).astype(np.int32)
     write_lmdb(path, (batch(labels, start) for start in range(0, RECORDS, 1000)))

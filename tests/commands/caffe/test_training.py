@@ -1,5 +1,4 @@
-"""-train on the tests' Spark: the files that come of it, resuming, and what CaffeOnSpark's users
-complained of."""
+"""-train on the tests' Spark: output files, resuming, and problems that CaffeOnSpark had."""
 
 import json
 import re
@@ -50,7 +49,7 @@ def test_what_the_tests_in_between_show_is_a_data_frame(run, made, spark):
     for name in ("accuracy", "loss"):
         logged = re.findall(f"output #[0-9]: {name} = ([0-9.]+)", out)
         assert [f"{value:.6g}" for [value] in table[name]] == logged
-    assert run(f"{TRAIN} -output tests")[0] == 2  # it is there already
+    assert run(f"{TRAIN} -output tests")[0] == 2  # it exists already
 
 
 def test_there_is_nothing_to_write_of_a_solver_that_does_not_test(run, made):
@@ -83,21 +82,21 @@ def test_a_snapshot_of_another_net_is_refused_before_data_is_read(run, made, spa
     assert "small.caffemodel" in err
 
 
-# CaffeOnSpark's users
+# Problems of CaffeOnSpark's users
 
 
 def test_one_partition_for_two_executors(run, made, spark):
-    """Its data were coalesced to no partition at all."""
+    """CaffeOnSpark coalesced its data to no partition at all."""
     assert_learns(run, made, "-lmdb_partitions 1")
 
 
 def test_records_that_are_no_multiple_of_the_batches(run, made, spark):
-    """Its tail was dropped: 330 records for two workers with batches of 8, in 7 partitions."""
+    """CaffeOnSpark dropped the tail: 330 records, two workers, batches of 8, 7 partitions."""
     assert_learns(run, made, "-lmdb_partitions 7")
 
 
 def test_another_number_of_executors_than_the_cluster_size(run, made, spark, monkeypatch):
-    """Its driver stopped: actual number of executors is not as expected."""
+    """CaffeOnSpark's driver stopped: actual number of executors is not as expected."""
     monkeypatch.setattr("sparkdl.spark.jobs.slots.EXECUTOR_TIMEOUT", 0.1)
     told = assert_learns(run, made, "-clusterSize 3 -devices 1")
     assert "-clusterSize is 3, but there are 2 executors" in told
@@ -105,7 +104,7 @@ def test_another_number_of_executors_than_the_cluster_size(run, made, spark, mon
 
 
 def test_several_databases(run, made, spark):
-    """It took one; these are as uneven as can be, and the last record alone is of its class."""
+    """CaffeOnSpark took one; these are very uneven, and the last record has a class of its own."""
     images, labels = made.images, made.labels
     database(made.folder / "one", images[:3], labels[:3])
     database(made.folder / "two", images[3:], labels[3:])
@@ -116,7 +115,7 @@ def test_several_databases(run, made, spark):
 
 
 def assert_learns(run, made, flags):
-    """Training and testing end well, on all records; what was told."""
+    """Checks that training and testing succeed on all records; returns the messages."""
     made.write("solver.prototxt", SOLVER + "test_iter: 17 test_interval: 30")
     code, out, err = run(f"{TRAIN} -test {flags}")
     assert code == 0

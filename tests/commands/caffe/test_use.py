@@ -1,4 +1,4 @@
-"""-test and -features against numpy, on the tests' Spark."""
+"""-test and -features match numpy, on the tests' Spark."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def test_features_of_each_record(run, made, spark):
     assert re.fullmatch(r"tasks computed: [1-9] on the processor\nwrote f\n", out)
     table = pq.read_table("f").to_pandas().sort_values("SampleID")
     assert list(table.columns) == ["SampleID", "ip", "accuracy", "loss", "data", "label"]
-    assert table["SampleID"].tolist() == [f"{i:08d}" for i in range(330)]  # keys of the LMDB
+    assert table["SampleID"].tolist() == [f"{i:08d}" for i in range(330)]  # the keys in the LMDB
     np.testing.assert_allclose(np.stack(table["ip"]), made.outputs, 1e-4, 1e-5)
     np.testing.assert_array_equal(np.concatenate(table["label"]), made.labels)
     np.testing.assert_array_equal(np.concatenate(table["accuracy"]), made.hits)

@@ -1,4 +1,4 @@
-"""Run configurations: the files in conf/, refused ones, and the place that an error names."""
+"""Run configurations: the files in conf/, refused ones, and the location in error messages."""
 
 from pathlib import Path
 
