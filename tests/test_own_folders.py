@@ -1,4 +1,4 @@
-"""Folders and files that others could change are refused; users without a home have a cache, too."""
+"""Folders and files that others can change are refused; users without a home have a cache."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""TFRecords as others write them: bytes by hand, with a checksum of our own reckoning."""
+"""TFRecords built by hand, with a checksum implementation of our own."""
 
 import struct
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.support.protobuf import field, varint
 
-POLYNOMIAL = 0x82F63B78  # of CRC-32C, its bits reversed
+POLYNOMIAL = 0x82F63B78  # the CRC-32C polynomial, bits reversed
 
 
 def remainder(byte):
@@ -47,7 +47,7 @@ def of_ints(values, packed=True):
 
 
 def example_of(**features):
-    """An Example of features that one of the functions above made."""
+    """An Example of features that the functions above made."""
     entries = [field(1, name.encode()) + field(2, value) for name, value in features.items()]
     return field(1, b"".join(field(1, entry) for entry in entries))
 

@@ -2,8 +2,9 @@
 
 Usage: python -m tests.data.fuzz [--minutes 10] [--seed 0] [--only LMDB] [--case 1234]
 
-Of each case: no signal, two seconds of processor time at most, memory of ten times the file and
-64 MB at most, and no error but ours. What breaks that is printed with its number, which repeats it.
+A case must not end in a signal or in an error other than ours, take more than two seconds of CPU
+time, or more memory than ten times the file plus 64 MB. Violations are printed with the number of
+the case, which reproduces them.
 """
 
 import multiprocessing
@@ -21,10 +22,10 @@ from tests.data.fuzz_targets import TARGETS
 from tests.exchange.mutation import garbage, mutated
 from tests.support.fuzzing import fuzz_arguments, take_turns
 
-CPU_LIMIT, PATIENCE = 2.0, 30.0  # seconds of a processor; on the clock, where it must be stopped
-SLACK = (64 << 20) + (8 << 20)  # bytes, and what an interpreter takes at a whim
+CPU_LIMIT, PATIENCE = 2.0, 30.0  # seconds: of CPU time; of wall time until a case is killed
+SLACK = (64 << 20) + (8 << 20)  # bytes: the limit, and noise of the interpreter
 ADDRESSES = 8 << 30
-BATCH = 50  # cases of a child
+BATCH = 50  # cases per child process
 
 FORK = multiprocessing.get_context("fork")
 
@@ -35,7 +36,7 @@ def good(name):
 
 
 def content_of(name, seed, number):
-    """Returns the bytes of a case."""
+    """Returns the contents of the file of a case."""
     rng = random.Random(f"{name} {seed} {number}")
     return garbage(rng) if rng.random() < 0.02 else mutated(good(name), rng)
 
@@ -48,7 +49,7 @@ def write_case(name, seed, number, folder):
 
 
 def run_case(name, seed, number, folder):
-    """Returns what is wrong with a case, or None."""
+    """Runs a case and returns the violation, or None."""
     path, content = write_case(name, seed, number, folder)
     before, start = settled_memory(), time.process_time()
     try:
@@ -65,7 +66,7 @@ def run_case(name, seed, number, folder):
 
 
 def settled_memory():
-    """Returns the bytes in use, from which on the peak is counted."""
+    """Resets the peak of memory to the bytes in use and returns it."""
     Path("/proc/self/clear_refs").write_text("5")
     return peak_memory()
 
@@ -76,18 +77,18 @@ def peak_memory():
 
 
 def child(name, seed, numbers, told, folder):
-    """Tells (number, None) before a case, and (number, what is wrong) after it."""
+    """Runs cases; sends (number, None) before each and (number, violation or "") after it."""
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # C libraries say what they think
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # C libraries print errors
     for number in numbers:
         told.send((number, None))
         told.send((number, run_case(name, seed, number, folder) or ""))
 
 
 def run_batch(name, seed, numbers):
-    """Yields (number, what is wrong) of cases, each of which may end its process."""
+    """Yields (number, violation) of cases, each of which may crash its process."""
     left = list(numbers)
     while left:
         hears, tells = FORK.Pipe(duplex=False)
@@ -107,7 +108,7 @@ def run_batch(name, seed, numbers):
 
 
 def listen(hears):
-    """Returns ({number: what is wrong, None while it runs}, how it ended)."""
+    """Returns ({number: violation, None if unfinished}, "end" or "hang")."""
     current = {}
     while True:
         if not hears.poll(PATIENCE):
@@ -120,7 +121,7 @@ def listen(hears):
 
 
 def run(seconds, seed=0, names=tuple(TARGETS)):
-    """Returns ({target: cases}, [(target, number, what is wrong)])."""
+    """Returns ({target: number of cases}, [(target, number, violation)])."""
     wrong = []
 
     def turn(name, counts):

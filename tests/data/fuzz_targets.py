@@ -1,4 +1,4 @@
-"""What reads files of others: a good file for each parser, and how it is read."""
+"""The parsers of foreign files, each with a valid file and a function that reads it."""
 
 import functools
 import gzip
@@ -58,7 +58,7 @@ GRAPH = "inputs: {x: [4]}\nvertices:\n- {name: out, layer: {type: output, units:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A parser: the content of a good file, where it lies, and what reads it."""
+    """A parser: functions that make a valid file's contents and read it, and the file's name."""
 
     good: Callable
     read: Callable
@@ -74,7 +74,7 @@ def all_of(source, path):
 
 
 def text_of(parse):
-    """Returns a function that reads a file as text, or does not where it is none."""
+    """Returns a function that parses the text of a file, unless it is not UTF-8."""
 
     def read(path):
         try:
@@ -87,12 +87,12 @@ def text_of(parse):
 
 
 def image_of(path):
-    with suppress(Violation):  # a reader names the record
+    with suppress(Violation):  # readers turn it into an error that names the record
         decode_image(path.read_bytes())
 
 
 def written(write, name="file"):
-    """Returns the bytes that a function writes to a path."""
+    """Returns the bytes that `write` writes to a path."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         write(path)
@@ -161,7 +161,7 @@ def keras_archive(path):
 
 
 def keras_model(path):
-    """Writes the whole model as Keras 2 did."""
+    """Writes the whole model in the format of Keras 2."""
     with h5py.File(path, "w") as file:
         file.attrs["model_config"], file.attrs["keras_version"] = KERAS, "2.4.0"
         group = file.create_group("model_weights/dense")
@@ -171,7 +171,7 @@ def keras_model(path):
 
 
 def dl4j_archive(path, stored=zipfile.ZIP_STORED):
-    """Writes a model of Deeplearning4j, its members compressed or not."""
+    """Writes a model of Deeplearning4j with this compression of its members."""
     saved = Path(__file__).parents[1] / "interop/dl4j/models/mlp.zip"
     with zipfile.ZipFile(saved) as old, zipfile.ZipFile(path, "w", stored) as new:
         for name in old.namelist():
@@ -179,7 +179,7 @@ def dl4j_archive(path, stored=zipfile.ZIP_STORED):
 
 
 def dl4j_member(name):
-    """Returns the target of one member: mutated, then put into the zip with a sound checksum."""
+    """Returns the target of one member, which is mutated and then zipped with a valid checksum."""
 
     def good():
         return written(lambda path: path.write_bytes(member_of(name)))
@@ -200,7 +200,7 @@ TORCH = Path(__file__).parents[1] / "interop/torch/weights/models/perceptron.pt"
 
 
 def torch_pickle(path):
-    """Reads a pickle that was mutated in a sound archive."""
+    """Reads a mutated pickle in a valid archive."""
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder, "a.pt")
         with zipfile.ZipFile(TORCH) as old, zipfile.ZipFile(whole, "w") as new:
@@ -220,7 +220,7 @@ GPT2 = b"""{"model_type": "gpt2", "vocab_size": 9, "n_positions": 4, "n_embd": 4
 
 
 def gpt2_weights():
-    """The safetensors of such a model, which tells two classes."""
+    """Returns the safetensors of a GPT-2 that classifies into two classes."""
     shapes = {"ln_1": (4,), "attn.c_attn": (4, 12), "attn.c_proj": (4, 4)}
     shapes |= {"ln_2": (4,), "mlp.c_fc": (4, 6), "mlp.c_proj": (6, 4)}
     arrays = {f"h.0.{name}.weight": shape for name, shape in shapes.items()}
@@ -231,7 +231,7 @@ def gpt2_weights():
 
 
 def transformer_file(good, name):
-    """One file of a folder of Hugging Face, beside the other one."""
+    """Returns the target of one file of a Hugging Face folder, read with the valid other one."""
 
     def read(path):
         with tempfile.TemporaryDirectory() as folder:
@@ -249,13 +249,13 @@ def safetensors_file():
 
 
 def onnx_function(path):
-    """Computes what is left of a file on zeros."""
+    """Runs a mutated model on zeros."""
     function = OnnxFunction(str(path))
     function.run({name: np.zeros((2, 1, 6, 6), np.float32) for name in function.inputs})
 
 
 def onnx_file():
-    """Returns a net of windows, shapes, a loop over turns and sums."""
+    """Returns a net with windows, reshapes, a counted loop and a sum."""
     value = helper.make_tensor_value_info
     inputs = [value(name, kind, []) for name, kind in (("i", 7), ("on", 9), ("a", 1))]
     nodes = [helper.make_node("Identity", ["on"], ["go"]), helper.make_node("Abs", ["a"], ["b"])]
@@ -286,12 +286,12 @@ def onnx_file():
 
 
 def onnx_network(path):
-    """Computes what is left of a network on zeros."""
+    """Runs a mutated network on zeros."""
     read_onnx(str(path)).run(np.zeros((2, 4, 3), np.float32))
 
 
 def onnx_network_file():
-    """Returns a net that goes over steps, and rows of them."""
+    """Returns a net with an LSTM over steps and a softmax over rows."""
     value, rng = helper.make_tensor_value_info, np.random.default_rng(0)
     nodes = [
         helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0, 2]),
@@ -316,14 +316,14 @@ def onnx_network_file():
 
 
 def onnx_attention(path):
-    """Computes what is left of a network of tokens; those that the table has are as they were."""
+    """Runs a mutated network of tokens on token 0."""
     net = read_onnx(str(path))
     shapes = net.network.conf.input_shapes
     net.run({name: np.zeros((2, *shape), np.float32) for name, shape in shapes.items()})
 
 
 def onnx_attention_file():
-    """Returns a small transformer as it is written."""
+    """Returns a small transformer as `write_onnx` writes it."""
     small = {"symbols": 9, "steps": 3, "width": 4, "depth": 1, "heads": 2}
     with tempfile.TemporaryDirectory() as folder:
         write_onnx(Network(zoo.transformer(**small)), Path(folder, "net.onnx"))
@@ -338,7 +338,7 @@ def model_file(name):
 
 
 def model_manifest(path):
-    """Reads the model of a manifest that was mutated."""
+    """Reads a model with a mutated manifest."""
     with tempfile.TemporaryDirectory() as folder:
         Network(NetworkConf.from_json(CONF)).save(f"{folder}/model")
         Path(folder, "model/manifest.json").write_bytes(path.read_bytes())
@@ -447,7 +447,7 @@ TARGETS |= {
         good=lambda: written(lambda path: dl4j_archive(path, zipfile.ZIP_DEFLATED)),
         read=lambda path: read_dl4j(str(path)),
     ),
-    **{  # coefficients.bin is read as updaterState.bin is
+    **{  # coefficients.bin is read like updaterState.bin
         f"Deeplearning4j {name}": dl4j_member(name)
         for name in ("configuration.json", "updaterState.bin", "normalizer.bin")
     },

@@ -1,4 +1,4 @@
-"""LMDBs as others write them: bytes by hand, after the wire format of protocol buffers."""
+"""LMDBs as others write them: Datums encoded by hand in the protobuf wire format."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Every source of files: how its files are written and read by means other than its own."""
+"""Every source of files, with independent functions that write and read its files."""
 
 import csv
 import gzip
@@ -32,7 +32,7 @@ from tests.data.examples import example, tfrecord
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A row of the table.
+    """A source of files and its independent encoder and decoder.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class Kind:
     encode : callable (x, y) -> bytes of a file of uint8 records (n, 3, 4, 5) and labels (n,)
     decode : callable (bytes) -> x, y, by another reader than ours
     ending : str
-        Of the files' names.
+        End of the files' names.
     options : dict
-        Fields of the source but its path, other than their defaults, as a configuration has them.
+        Fields of the source, as in a configuration, all but `path` other than their defaults.
     """
 
     source: Callable
@@ -95,12 +95,12 @@ def decode_parquet(content):
 def encode_hdf5(x, y):
     file = io.BytesIO()
     with h5py.File(file, "w") as out:
-        out["data"], out["label"] = x, y.astype(np.float32)  # as Caffe has labels
+        out["data"], out["label"] = x, y.astype(np.float32)  # the type of Caffe's labels
     return file.getvalue()
 
 
 def decode_hdf5(content):
-    """Datasets that are stored in one piece, found in the file's bytes."""
+    """Reads contiguous datasets from the file's bytes."""
     with h5py.File(io.BytesIO(content), "r") as file:
         places = {name: (one.id.get_offset(), one.shape) for name, one in file.items()}
     (at, shape), (labels, (count,)) = places["data"], places["label"]
@@ -113,7 +113,7 @@ def encode_tfrecords(x, y):
 
 
 def decode_tfrecords(content):
-    """Records of `example`, whose images are shorter than 128 bytes."""
+    """Reads records of `example` whose images have fewer than 128 bytes."""
     at, x, y = 0, [], []
     while at < len(content):
         (size,) = struct.unpack_from("<Q", content, at)
@@ -136,7 +136,7 @@ def encode_avro(x, y):
 
 
 def decode_avro(content):
-    """Blocks of fewer than 64 records of 62 bytes: a length of 60 and a label below 64."""
+    """Reads blocks of fewer than 64 records of 62 bytes: 60 bytes of image, a label below 64."""
     _, *blocks = content.split(content[-16:])
     records = [block[-62 * (block[0] // 2) :] for block in blocks[:-1]]
     rows = np.frombuffer(b"".join(records), np.uint8).reshape(-1, 62)
@@ -154,7 +154,7 @@ def sequence_encoder(**options):
 
 
 def decode_sequence(decompress, header):
-    """Record for record, of a file of Text and BytesWritable with short keys and few records."""
+    """Returns a decoder of files of Text and BytesWritable with short keys and few records."""
 
     def decode(content):
         at, x, y = header, [], []
@@ -169,11 +169,11 @@ def decode_sequence(decompress, header):
 
 
 def decode_sequence_block(content):
-    """The one block of such a file, compressed with zlib."""
+    """Reads the only block of such a file, compressed with zlib."""
     at = content.index(b"\0\0\0\0") + 4 + 16 + 20 + 1
     parts = []
     while at < len(content):
-        at = content.index(b"\x78\x9c", at)  # behind the length of what is compressed
+        at = content.index(b"\x78\x9c", at)  # skips the compressed length
         inflate = zlib.decompressobj()
         parts.append(inflate.decompress(content[at:]))
         at = len(content) - len(inflate.unused_data)

@@ -1,4 +1,4 @@
-"""File systems in memory that tell of changes as other ones do."""
+"""In-memory file systems that report changes of files as other file systems do."""
 
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -7,7 +7,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 
 class Telling(MemoryFileSystem):
-    """Tells of changes as a test says: `tells` gives {name: value} of a file's content and time."""
+    """Reports changes by `tells`, a function (content, time) -> {name in `info`: value}."""
 
     protocol = "telling"
 
@@ -27,7 +27,7 @@ class Telling(MemoryFileSystem):
 
 
 class Coarse(Telling):
-    """Tells whole seconds: of a file that is changed twice within one, it tells one time."""
+    """Reports times in whole seconds, so two changes within a second look like one."""
 
     protocol = "coarse"
 
@@ -35,7 +35,7 @@ class Coarse(Telling):
         return self.store[self._strip_protocol(path)].modified.replace(microsecond=0)
 
 
-TELLS = {  # of other systems: HTTP, FTP, Azure, Google and GitHub call it so
+TELLS = {  # the names that HTTP, FTP, Azure, Google and GitHub use
     "nothing": lambda content, time: {},
     "a web server's time": lambda content, time: {"Last-Modified": format_datetime(time)},
     "a web server's digest": lambda content, time: {"Content-MD5": str(hash(content))},
@@ -49,9 +49,9 @@ TELLS = {  # of other systems: HTTP, FTP, Azure, Google and GitHub call it so
 
 
 class ObjectStore(MemoryFileSystem):
-    """Answers requests as s3fs does, which asks for the size of a file before it opens it.
+    """Makes requests as s3fs does, which asks for a file's size before it opens it.
 
-    `asked` has the verb and name of each.
+    `asked` lists the verb and file name of each request.
     """
 
     protocol, store, async_impl, asked = "counted", {}, True, []

@@ -1,4 +1,4 @@
-"""Files are opened, listed and put in place whole, and what goes wrong is named."""
+"""Files are opened, listed and replaced atomically; errors say what went wrong."""
 
 import gc
 import io
@@ -80,10 +80,10 @@ def test_list_is_sorted_and_of_names(tmp_path):
 
 
 def test_tree_leaves_out_marks_and_checksums(tmp_path):
-    """As Spark does, which takes _k=1 for a folder of the column _k."""
+    """As in Spark, _k=1 is a folder of the partition column _k."""
     for name in ["b/2", "a", "b/1", "_k=1/4", "_SUCCESS", ".a.crc", ".k=1/5", "_temporary/3"]:
         write(tmp_path / name)
-    write(tmp_path / "b/3._COPYING_")  # which `hdfs dfs -put` has not yet written whole
+    write(tmp_path / "b/3._COPYING_")  # `hdfs dfs -put` is still writing it
     assert files.tree(tmp_path) == [f"{tmp_path}/{name}" for name in ["_k=1/4", "a", "b/1", "b/2"]]
 
 
@@ -148,7 +148,7 @@ def test_a_directory_appears_whole(tmp_path):
 
 @pytest.mark.parametrize("replaced", [False, True])
 def test_the_disk_has_what_a_name_leads_to(tmp_path, monkeypatch, replaced):
-    """As torch.distributed.checkpoint does: each file, its folders, and then the new name."""
+    """As in torch.distributed.checkpoint, files are synced, then folders, then the new name."""
     target, synced, removed = tmp_path / "model", [], []
     if replaced:
         (target / "below").mkdir(parents=True)
@@ -257,7 +257,7 @@ def test_a_file_uri_of_another_host_is_refused(tmp_path, monkeypatch, path):
 
 @pytest.mark.parametrize("path", ["file:a", "FILE:a/b", "file:./a", "file:", "local:a"])
 def test_a_file_uri_of_a_relative_path_is_refused(tmp_path, monkeypatch, path):
-    """As Hadoop does; other readers of URIs take it for /a."""
+    """Hadoop refuses it, too; other URI parsers take it for /a."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match=f"^{path}: must be (file|local):///absolute/path, for a"):
         write(path)

@@ -1,4 +1,4 @@
-"""LMDBs on other file systems: a copy for each host, made once, kept within a budget."""
+"""LMDBs on remote file systems: copied once per host, within a budget of bytes."""
 
 import fcntl
 import os
@@ -45,7 +45,7 @@ def test_it_is_copied_once(tmp_path, copies, uri, monkeypatch):
     upload(caffe_db(tmp_path / "db"))
     source = LMDB(uri, records_per_split=4)
     splits = source.splits()
-    assert not copies.exists()  # the driver reads a few pages
+    assert not copies.exists()  # the driver reads only a few pages
     assert [split.count for split in splits] == [4, 4, 2]
     np.testing.assert_array_equal(read(source).features, X)
     assert len(held(copies)) == 1
@@ -96,7 +96,7 @@ def test_a_changed_one_is_copied_again(tmp_path, copies):
 
 @pytest.fixture
 def elsewhere(monkeypatch):
-    """Returns a function that puts 100 bytes to a file of that age; two seconds pass at once."""
+    """Returns a function that writes 100 bytes with a given age; sleeping takes no time."""
     monkeypatch.setattr(host_copy.time, "sleep", lambda seconds: None)
 
     def put(uri, byte, age):
@@ -119,14 +119,14 @@ def test_a_file_of_any_system_that_has_changed_is_copied_again(case, elsewhere, 
     fsspec.register_implementation("telling", Telling, clobber=True)
     for byte, age in [(b"A", 100), (b"B", 50), (b"C", 50), (b"D", 0)]:
         made = copied(elsewhere("telling://elsewhere/a", byte, age))
-        assert made == byte or (byte == b"C" and case.endswith("time"))  # which is as old as B
+        assert made == byte or (byte == b"C" and case.endswith("time"))  # C is as old as B
     monkeypatch.setattr(host_copy, "_copy", None)
     if case != "nothing":
         assert copied("telling://elsewhere/a") == b"D"
 
 
 def test_a_young_file_of_whole_seconds_is_copied_when_they_are_over(elsewhere, monkeypatch):
-    """Else a change that comes behind the copy, within the second, would never be seen."""
+    """Otherwise a change after the copy but within the same second would never be noticed."""
     fsspec.register_implementation("coarse", Coarse, clobber=True)
     uri, later = "coarse://elsewhere/a", iter([b"B", b"C"])
 
@@ -189,7 +189,7 @@ def test_a_copy_that_gets_no_further_is_an_error(tmp_path, copies, monkeypatch):
         message = f"^{URI}/data.mdb: another process is copying it and made no progress"
         with pytest.raises(DataError, match=message):
             read(LMDB(URI))
-    np.testing.assert_array_equal(read(LMDB(URI)).features, X)  # the lock is free again
+    np.testing.assert_array_equal(read(LMDB(URI)).features, X)  # the lock has been released
 
 
 def test_the_least_recently_used_go_first(tmp_path, copies, monkeypatch):
@@ -334,7 +334,7 @@ def test_what_lies_in_the_place_of_an_unfinished_copy_is_not_written_to(tmp_path
 
 @pytest.fixture
 def documents(tmp_path, copies):
-    """A folder of the user's, not used for long, with a link to it where the copies belong."""
+    """A folder of old user files, with a symbolic link to it in place of the copies."""
     mine = tmp_path / "documents"
     mine.mkdir(0o700)
     for name in ("thesis.tex", "a-letter", "0123456789abcdef-thesis.lock"):

@@ -1,4 +1,4 @@
-"""Files that were made to do harm: each is a named error, soon, and nothing else is read for it."""
+"""Malicious files: each soon gives an error that names it, and makes no other file be read."""
 
 import bz2
 import gzip
@@ -20,7 +20,7 @@ from sparkdl.data.readers.tfrecords import masked_crc
 from sparkdl.errors import DataError
 from tests.data.lmdbs import datum
 
-ZEROS = 4 << 20  # bytes, of which little is left when they are compressed
+ZEROS = 4 << 20  # bytes, which compress to very few
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def refused(source, match):
 
 
 def avro(schema, block=b"", count=1, codec="null"):
-    """The bytes of a file with one block."""
+    """Returns the bytes of a file with one block."""
     meta = {"avro.schema": json.dumps(schema).encode(), "avro.codec": codec.encode()}
     file = io.BytesIO(b"Obj\x01")
     file.seek(4)
@@ -57,7 +57,7 @@ def record(*kinds, name="r"):
 
 
 def doubling(levels):
-    """A record of two records of two records ..., each of which is described once."""
+    """Returns a record of two records of two records ..., each defined once."""
     kind = "null"
     for i in range(levels):
         kind = record(kind, f"r{i - 1}" if i else "null", name=f"r{i}")
@@ -250,7 +250,7 @@ def test_hdf5_reads_its_own_numbers_alone(tmp_path, make, message):
 
 @pytest.fixture
 def database(tmp_path):
-    """A file of three levels, with values in leaves and in pages of their own."""
+    """A tree of three levels, with values in leaves and in overflow pages."""
     path = tmp_path / "a.mdb"
     with lmdb.open(str(path), subdir=False, map_size=1 << 24, lock=False) as place:
         with place.begin(write=True) as transaction:
@@ -262,7 +262,7 @@ def database(tmp_path):
 
 
 def root_of(content):
-    """The number of the root page, from the meta page that holds."""
+    """Returns the number of the root page, from the newer meta page."""
     metas = [struct.unpack_from("=QQQ", content, at + 128) for at in (0, 4096)]
     return max((transaction, root) for root, _, transaction in metas)[1]
 
@@ -301,7 +301,7 @@ def test_a_damaged_page_is_named_and_not_followed(database, damage):
 
 def test_a_value_beyond_the_file_is_named(database):
     content = bytearray(database.read_bytes())
-    place = content.index(b"00000100", 8192) + 8  # behind its key: the page of the value
+    place = content.index(b"00000100", 8192) + 8  # the page number of the value follows its key
     content[place : place + 8] = (2**40).to_bytes(8, "little")
     database.write_bytes(content)
     refused(LMDB(str(database)), r"page \d+ is damaged")

@@ -1,4 +1,4 @@
-"""Imports of sparkdl.data in an executor, and the places it can be imported from."""
+"""What importing sparkdl.data loads in an executor, and where it can be imported from."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# A bare package in place of sparkdl's own __init__, which imports every part.
+# Replaces sparkdl by a bare package, since its own __init__ imports every part.
 ALONE = """
 import sys, types
 bare = types.ModuleType("sparkdl")

@@ -1,4 +1,4 @@
-"""Records in a folder: what is written comes out, and what is damaged is named."""
+"""Records stored in a folder: read back unchanged, and damage is reported."""
 
 import json
 import os
@@ -130,7 +130,7 @@ def test_a_folder_that_takes_no_more_is_named_with_the_bytes(folder):
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(folder)], capture_output=True, text=True, check=True
     )
-    # Two batches of 208,000 bytes fit, and the features of the third do not.
+    # Two batches of 208,000 bytes fit; the features of the third do not.
     assert done.stdout.startswith(
         f"{folder.parent}: must have room for 616000 bytes of records, got: File"
     )

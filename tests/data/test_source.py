@@ -1,4 +1,4 @@
-"""Promises of every source of files. A new source is one more row of KINDS."""
+"""What holds for every source of files. A new source is one more row of KINDS."""
 
 import pickle
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ def kind(request):
 
 @contextmanager
 def place(form, tmp_path):
-    """A folder on the file system that `form` says."""
+    """Yields a folder on the file system of `form`."""
     try:
         yield form.format(tmp_path)
     finally:
@@ -34,7 +34,7 @@ def place(form, tmp_path):
 
 
 def fill(kind, folder, counts):
-    """A folder of files with so many records each, and all records."""
+    """Writes files with `counts` records and returns all records."""
     made = [records(count) for count in counts]
     for i, (x, y) in enumerate(made):
         write(f"{folder}/part-{i}{kind.ending}", kind.encode(x, y))
@@ -119,14 +119,14 @@ def test_nothing_but_an_empty_file_is_refused_or_gives_none(kind, tmp_path):
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_a_cut_file_is_named(kind, share, tmp_path):
     content = kind.encode(*records(20))
-    keep = int(len(content) * share) + 3  # records are of one length: not between two
+    keep = int(len(content) * share) + 3  # + 3: so that the cut is inside a record
     path = write(tmp_path / f"a{kind.ending}", content[:keep])
     with pytest.raises(DataError, match=f"^{path}"):
         list(batches(kind.source(path)))
 
 
 def test_a_file_that_is_shorter_than_when_it_was_listed_is_named(kind, tmp_path):
-    """Not read as fewer records: whole ones are left."""
+    """It is not read as fewer records, although the remaining ones are whole."""
     x, y = records(40)
     path = write(tmp_path / f"a{kind.ending}", kind.encode(x, y))
     source = kind.source(path, **kind.small)

@@ -1,4 +1,4 @@
-"""Which sources are the same: by their options, and by stamps of their files or digests."""
+"""Which sources are the same, by their options and the stamps or digests of their files."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -61,11 +61,11 @@ def test_objects_have_no_identity():
 
 
 class OwnArrays(Arrays, abstract=True):
-    """Of a user: may give other records than its base."""
+    """A user's subclass, which may give other records than its base."""
 
 
 class OwnCsv(Csv, abstract=True):
-    """Of a user: may read more files than its base."""
+    """A user's subclass, which may read more files than its base."""
 
 
 def test_a_class_of_a_user_has_none(folder):
@@ -95,7 +95,7 @@ def test_files(folder):
 
 
 def rewrite(folder):
-    """Puts another file in the place, of the same size and, as it says, as old."""
+    """Replaces a file by another one with the same size and modification time."""
     path, new = folder / "a.csv", folder / "new"
     new.write_text("3,4\n")
     about = path.stat()
@@ -147,13 +147,13 @@ def test_too_many_files_are_not_asked_for(folder, monkeypatch):
     monkeypatch.setattr(files, "_entries", lambda path: (listed.append(path), entries(path))[1])
     monkeypatch.setattr(file_stamps, "MOST_FILES", 1)
     assert stamp_files([str(folder)]) is None
-    assert listed == [str(folder)]  # whose first two files are too many
+    assert listed == [str(folder)]  # its two files already exceed the limit
     assert stamp_files([f"{folder}/a.csv", f"{folder}/b.csv"]) is None
     assert stamp_files([str(folder / "a.csv")]) is not None
 
 
 class ListedStore(MemoryFileSystem):
-    """As s3fs and its like, which keep what they have listed."""
+    """Caches its listings, as s3fs and others do."""
 
     protocol, store = "listed", {}
 
@@ -183,7 +183,7 @@ def test_listings_that_a_store_keeps_hide_no_change(kind, ending, monkeypatch):
     monkeypatch.setattr(ListedStore, "pseudo_dirs", [""])
     fsspec.register_implementation("listed", ListedStore, clobber=True)
     source = kind("listed://folder")
-    other = ListedStore(skip_instance_cache=True)  # as of another process
+    other = ListedStore(skip_instance_cache=True)  # as in another process
     other.pipe(f"/folder/a/b.{ending}", b"label,x\n1,2")
     before = source.identity()
     assert None is not before == source.identity()

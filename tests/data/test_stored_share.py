@@ -1,4 +1,4 @@
-"""Shares of a worker: the blocks that the dealing gives, read from the folders of partitions."""
+"""Stored shares of workers: the same blocks as the dealing, read from folders of partitions."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ COUNTS = {
 
 
 def batches(partition, count, size=9):
-    """The records of a partition, in batches as a reader gives them."""
+    """Returns the records of a partition, in batches as from a reader."""
     rng = np.random.default_rng(partition)
     x = rng.normal(size=(count, 4)).astype("f4")
     return [
@@ -34,7 +34,7 @@ def batches(partition, count, size=9):
 
 
 def store(folder, counts):
-    """Folders of partitions; one without records has none."""
+    """Writes a folder for each partition with records; returns {partition: folder}."""
     folders = {}
     for partition, count in enumerate(counts):
         if count:

@@ -1,4 +1,4 @@
-"""Files that are read whole: bytes of files, and nothing of what has no end."""
+"""Files that are read whole; pipes and devices, which may have no end, are refused."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Batches to Parquet: types of labels and features, read again by pyarrow."""
+"""Batches written as Parquet: types of labels and features, read back by pyarrow."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -40,7 +40,7 @@ FEATURES = {"i8": 2**53, "i4": 2**31 - 1, "i2": -9, ">i8": 2**53, "f8": 1 / 3, "
 
 @pytest.mark.parametrize("kind", FEATURES)
 def test_features_keep_their_type_and_values(tmp_path, kind):
-    """Ids as float32 would be others from 2**24 on."""
+    """As float32, ids from 2**24 on would change."""
     x = np.full((4, 3), FEATURES[kind]).astype(kind)
     write_parquet(tmp_path / "out", [Batch.of(x, Y)])
     [found] = [b for s in Parquet(str(tmp_path)).splits() for b in Parquet(str(tmp_path)).read(s)]

@@ -1,4 +1,4 @@
-"""Batches keep their columns and ids together through every cut."""
+"""Batches keep columns and ids aligned however they are sliced."""
 
 import pickle
 

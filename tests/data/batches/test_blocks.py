@@ -1,4 +1,4 @@
-"""Blocks lose nothing, keep order and have the size asked for."""
+"""Blocks contain all records in order and have the requested size."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Columns of ids that a vocabulary has: what they may come as, and the first wrong one named."""
+"""Columns of ids of a vocabulary: accepted types, and errors that name the first wrong id."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every record in exactly one block, whatever the partitions look like, and the same each time."""
+"""Records are dealt to blocks: each to exactly one, for any partitions, reproducibly."""
 
 from itertools import chain
 
@@ -21,7 +21,7 @@ def rng():
 
 
 def partitions(counts, per_batch=7):
-    """Batches of each partition; a record's feature tells its place in the data set."""
+    """Returns the batches of each partition; a record's feature is its index in the data set."""
     start, parts = 0, []
     for partition, count in enumerate(counts):
         whole = Batch.of(np.arange(start, start + count), partition=partition)
@@ -32,7 +32,7 @@ def partitions(counts, per_batch=7):
 
 
 def dealt(dealing):
-    """{block: its pieces} as workers would give them."""
+    """Returns {block: its pieces} as workers would produce them."""
     blocks = {}
     for partition, batches in enumerate(partitions(dealing.counts)):
         for block, piece in dealing.pieces(partition, batches):
@@ -66,7 +66,7 @@ def test_a_shuffle_is_one_for_any_total_and_seed(total, seed):
 
 
 def test_a_part_of_a_shuffle_is_that_part_of_the_whole():
-    """Each partition works out the places of its own records, and asks nobody."""
+    """So each partition can compute the positions of its own records independently."""
     whole = shuffle_positions(np.arange(1000), 1000, 3)
     parts = [
         shuffle_positions(np.arange(a, b), 1000, 3) for a, b in [(0, 1), (1, 400), (400, 1000)]
@@ -82,7 +82,7 @@ def test_seeds_shuffle_differently():
 
 @pytest.mark.parametrize("total", [1000, 4097, 60_000])
 def test_a_shuffle_looks_random(total):
-    """Neighbors part, and every tenth of the records is spread over every tenth of the places."""
+    """Neighbors are uncorrelated, and each tenth of the records spreads over all tenths."""
     places = shuffle_positions(np.arange(total), total, 5)
     assert abs(np.corrcoef(places[:-1], places[1:])[0, 1]) < 4 / np.sqrt(total)
     table, _, _ = np.histogram2d(np.arange(total), places, bins=10)
@@ -174,7 +174,7 @@ def test_data_that_change_between_counting_and_dealing_are_refused(scatter, foun
         list(made.pieces(1, batches))
 
 
-# counts, records of a block, workers -> what each way decides: (scattered, blocks)
+# counts, records per block, workers -> {repartition: (scattered, blocks)}
 DECISIONS = {
     "one partition": ([100], 10, 2, {"uneven": (False, 10), "never": (False, 10)}),
     "even": ([50, 50], 10, 2, {"uneven": (False, 10), "never": (False, 10)}),
@@ -205,15 +205,15 @@ def test_when_records_are_scattered(name):
 def test_no_worker_is_without_a_block_while_there_are_records(counts, workers):
     for way in WAYS:
         made = deal(counts, MEGABYTE, 1000, workers, way, 0)
-        # scattered blocks are equal but the last: 4 workers share 5 records as 2, 2, 1
+        # scattered blocks are equal except the last: 4 workers share 5 records as 2, 2, 1
         assert len(made.sizes) >= -(-sum(counts) // -(-sum(counts) // workers))
 
 
-WINDOWS = {  # bytes of 1,000 records in blocks of 10 -> records of a window
-    "small records": (1000, 640),  # 64 blocks at most
+WINDOWS = {  # bytes of 1,000 records in blocks of 10 -> records per window
+    "small records": (1000, 640),  # at most 64 blocks
     "as large as the window": (64 * MEGABYTE, 640),
     "ten times": (640 * MEGABYTE, 100),
-    "huge ones": (1 << 50, 10),  # one block at least
+    "huge ones": (1 << 50, 10),  # at least one block
     "none at all": (0, 640),
 }
 

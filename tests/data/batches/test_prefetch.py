@@ -1,4 +1,4 @@
-"""Reading ahead changes nothing but the time, and never hangs."""
+"""Prefetching changes nothing but the timing, and never hangs."""
 
 import gc
 import threading
@@ -19,7 +19,7 @@ def threads():
 
 
 def soon(holds):
-    """Whether it comes to hold within some seconds."""
+    """Whether `holds` becomes true within 10 seconds."""
     end = time.monotonic() + 10
     while not holds() and time.monotonic() < end:
         time.sleep(0.005)
@@ -27,7 +27,7 @@ def soon(holds):
 
 
 class Counter:
-    """Counts what is taken from it, and hears of its end."""
+    """An iterator that counts the items taken and records that it was closed."""
 
     def __init__(self):
         self.taken, self.closed = 0, False

@@ -1,4 +1,4 @@
-"""Sequences of different length: padded, masked, and what is none named."""
+"""Sequences of different lengths are padded and masked; invalid ones are reported."""
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,7 @@ def check(batch, schema=SCHEMA):
         np.testing.assert_array_equal(y[row], x)
         assert not y[~row].any()
     if schema.outputs:
-        own = np.where(there.all(axis=1, keepdims=True), NO_MASK, there)  # of what is padded
+        own = np.where(there.all(axis=1, keepdims=True), NO_MASK, there)  # only if padded
         np.testing.assert_array_equal(batch.columns["labels_mask"], own)
         assert batch.columns["labels_mask"].dtype == np.float32
         assert batch.labels.dtype == np.int32 and batch.labels.shape == (4, T)

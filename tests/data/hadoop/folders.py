@@ -1,4 +1,4 @@
-"""Folders of configurations, as a cluster has them."""
+"""Configuration folders as on a Hadoop cluster."""
 
 from sparkdl.data.hadoop.configuration import Configuration
 
@@ -13,7 +13,7 @@ SERVICE = {
 
 
 def write_xml(path, properties):
-    """A file of properties; a value may be (text, more elements)."""
+    """Writes a file of properties; a value may be (text, more elements)."""
     rows = []
     for name, value in properties.items():
         text, more = value if isinstance(value, tuple) else (value, "")
@@ -23,7 +23,7 @@ def write_xml(path, properties):
 
 
 def configured(folder, monkeypatch, core=None, hdfs=None):
-    """The Configuration of a folder that HADOOP_CONF_DIR names."""
+    """Writes a configuration, points HADOOP_CONF_DIR to it and returns its Configuration."""
     write_xml(folder / "core-site.xml", core or {})
     write_xml(folder / "hdfs-site.xml", hdfs or {})
     monkeypatch.setenv("HADOOP_CONF_DIR", str(folder))

@@ -1,4 +1,4 @@
-"""Clients chosen for a URI, observed through doubles of the libraries."""
+"""Which client a URI gets, observed through test doubles of the libraries."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ SECURE = {"hadoop.security.authentication": "kerberos", "fs.defaultFS": "hdfs://
 
 
 class Client:
-    """Keeps what it was made with."""
+    """Records the arguments it was created with."""
 
     def __init__(self, *args, **options):
         self.args, self.options = args, options
@@ -62,7 +62,7 @@ def test_the_client_of_a_uri(tmp_path, monkeypatch, uri, address, path):
 def test_a_name_service_goes_to_the_library_as_it_takes_it(tmp_path, monkeypatch):
     configured(tmp_path, monkeypatch, hdfs=SERVICE)
     _, config = file_system("hdfs://Blue/a")[0].client.args
-    assert config["dfs.ha.namenodes.Blue"] == "nn1,nn2"  # it knows no spaces
+    assert config["dfs.ha.namenodes.Blue"] == "nn1,nn2"  # the library does not strip spaces
     assert config["dfs.namenode.rpc-address.Blue.nn2"] == "two:8020"
     assert native.SWITCHES not in config
 
@@ -100,7 +100,7 @@ def test_kerberos_over_the_web_needs_a_package(tmp_path, monkeypatch):
 def test_a_fork_makes_clients_of_its_own(tmp_path, monkeypatch):
     monkeypatch.undo()
     configured(tmp_path, monkeypatch)
-    file_system("hdfs://127.0.0.1:1/a")[0].client  # noqa: B018, it is made here
+    file_system("hdfs://127.0.0.1:1/a")[0].client  # noqa: B018, creates the client
     child = os.fork()
     if child == 0:
         os._exit(len(base._clients))
@@ -119,7 +119,7 @@ def test_a_cluster_that_is_down_is_no_missing_file(tmp_path, monkeypatch, scheme
 
 
 class Answers:
-    """A client of WebHDFS that fails some times, or answers with so many bytes."""
+    """A WebHDFS client whose reads fail (None) or return so many bytes, in turn."""
 
     def __init__(self, *lengths):
         self.left = list(lengths)
@@ -183,7 +183,7 @@ def test_an_answer_is_taken_a_failure_is_not(monkeypatch, error, tries):
 
 
 class Cluster:
-    """A client of a cluster that fails to write some times, and then takes it."""
+    """A client of a cluster whose first writes fail."""
 
     def __init__(self, replicas, failures, known=True, hangs_at=None):
         self.replicas, self.failures, self.known = replicas, failures, known
@@ -228,7 +228,7 @@ REPLICAS = [
     ({"replicas": 3, "failures": 4}, [None, 2, 1, 1, 1], [3]),
     ({"replicas": 2, "failures": 1}, [None, 1], [2]),
     ({"replicas": 1, "failures": 2}, [None, None, None], []),
-    ({"replicas": 0, "failures": 1}, [None, None], []),  # of erasure codes, not of replicas
+    ({"replicas": 0, "failures": 1}, [None, None], []),  # erasure coding instead of replicas
     ({"replicas": 3, "failures": 2, "known": False}, [None, None, None], []),
 ]
 
@@ -247,11 +247,11 @@ def test_a_file_is_written_with_fewer_replicas_while_a_node_is_gone(
 
 ELSEWHERE = [
     ({"replicas": 3, "failures": 1}, [None, 2], 0, 0),
-    ({"replicas": 3, "failures": 9}, [None, 2, 1], 0, 1),  # at once where one replica fails
+    ({"replicas": 3, "failures": 9}, [None, 2, 1], 0, 1),  # as soon as writing one replica fails
     ({"replicas": 2, "failures": 9}, [None, 1], 0, 1),
     ({"replicas": 1, "failures": 9}, [None], 0, 1),
     ({"replicas": 1, "failures": 9}, [None] * 3, 2, 3),
-    ({"replicas": 1, "failures": 2}, [None] * 3, 9, 2),  # it has no WebHDFS, and the node is back
+    ({"replicas": 1, "failures": 2}, [None] * 3, 9, 2),  # no WebHDFS, but the node is back
     ({"replicas": 3, "failures": 2, "known": False}, [None] * 3, 0, 0),
 ]
 
@@ -298,7 +298,7 @@ def test_a_write_that_never_ends_is_given_up(monkeypatch, call):
 
 
 class SilentCluster:
-    """A client whose cluster never answers, or whose DataNodes do not."""
+    """A client whose cluster never answers, except to the calls in `answers`."""
 
     def __init__(self, answers=()):
         self.answers, self.never = answers, threading.Event()
@@ -308,7 +308,7 @@ class SilentCluster:
 
 
 class SilentNodes:
-    """A file whose bytes never come."""
+    """A file whose bytes never arrive."""
 
     def __init__(self, cluster):
         self.cluster = cluster

@@ -1,4 +1,4 @@
-"""A cluster's own files: variables, final properties, name services, the folder they are in."""
+"""Hadoop's configuration files: variables, final properties, name services, their folder."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_a_damaged_file_is_named(tmp_path, monkeypatch):
 
 
 AUTHORITIES = [
-    # fs.defaultFS, what the URI says, that of native RPC, those of the web servers
+    # fs.defaultFS, authority in the URI, authority for native RPC, those of the web servers
     ("hdfs://nn:9000", "", "nn:9000", ["nn:9870"]),
     ("hdfs://nn", "", "nn:8020", ["nn:9870"]),
     ("hdfs://nn:9000", "other", "other:8020", ["other:9870"]),

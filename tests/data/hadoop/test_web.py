@@ -1,4 +1,4 @@
-"""WebHDFS of a small server: ranges, answers that are none, redirects, and what errors show."""
+"""WebHDFS against a small server: ranges, invalid answers, redirects, and texts of errors."""
 
 import json
 import threading
@@ -27,7 +27,7 @@ DEAD = f"http://127.0.0.1:1/dn?delegation={SECRET}"
 
 
 class Node(BaseHTTPRequestHandler):
-    """A NameNode whose answers are its server's, by operation, and a DataNode, below /dn."""
+    """A NameNode that gives its server's answer to each operation, and a DataNode below /dn."""
 
     def answer(self):
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -43,18 +43,18 @@ class Node(BaseHTTPRequestHandler):
         for piece in content if isinstance(content, list) else [content]:
             try:
                 self.wfile.write(piece)
-            except OSError:  # it does not want more
+            except OSError:  # the client has hung up
                 self.server.sent.append("not all")
                 return
 
-    do_GET = do_PUT = answer  # names of http.server
+    do_GET = do_PUT = answer  # names that http.server calls
 
     def log_message(self, *words):
         pass
 
 
 def says(content):
-    """An answer of a NameNode: JSON, or bytes."""
+    """Returns an answer of a NameNode with JSON or bytes."""
     content = content if isinstance(content, bytes) else json.dumps(content).encode()
     return lambda query: (200, None, content)
 
@@ -64,14 +64,14 @@ def redirects(url):
 
 
 def whole(query):
-    """A DataNode's answer: the range that was requested."""
+    """Answers as a DataNode, with the requested range."""
     start = int(query["offset"])
     return 200, None, CONTENT[start : start + int(query["length"])]
 
 
 @contextmanager
 def serving(**answers):
-    """Yields a server with these answers besides those of a sound node."""
+    """Yields a server with these answers, and those of a healthy node to other operations."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Node)
     server.asked, server.sent = [], []
     sound = {
@@ -226,7 +226,7 @@ def test_a_token_of_a_redirect_is_in_no_error(name):
 
 
 class Redirects(BaseAdapter):
-    """A NameNode by TLS, whose DataNodes have none."""
+    """A NameNode over TLS that redirects to `location`, such as a DataNode without TLS."""
 
     def __init__(self, location):
         super().__init__()

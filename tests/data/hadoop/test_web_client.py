@@ -1,4 +1,4 @@
-"""Clients of WebHDFS, and DataNodes that they do not ask again."""
+"""Clients of WebHDFS, and the failed DataNodes that they exclude from retries."""
 
 import sys
 
@@ -15,7 +15,7 @@ SECURE = {"hadoop.security.authentication": "kerberos", "fs.defaultFS": "hdfs://
 
 
 class Insecure:
-    """Keeps the session it was made with."""
+    """Records the session it was created with."""
 
     def __init__(self, urls, user, timeout, session):
         self.session = session
@@ -29,7 +29,7 @@ def doubles(monkeypatch):
 
 
 def failure(url):
-    """An error of requests, about a request to the URL, or about none."""
+    """Returns a connection error of requests, with or without a request to the URL."""
     return Unreachable("refused", request=url and Request("GET", url).prepare())
 
 

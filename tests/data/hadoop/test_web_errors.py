@@ -1,4 +1,4 @@
-"""Errors of HTTP in words without a URL."""
+"""HTTP errors are described without their URL."""
 
 import ssl
 from http.client import RemoteDisconnected
@@ -23,7 +23,7 @@ URL = "http://ann:pass@dn:9864/webhdfs/v1/a?op=OPEN&delegation=SECRET"
 
 
 def tried(reason, cause=None):
-    """urllib3's error after its last try."""
+    """Returns urllib3's error after its last retry."""
     reason.__cause__ = cause
     return MaxRetryError(None, URL, reason)
 

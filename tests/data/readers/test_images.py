@@ -25,7 +25,7 @@ def write(path, content):
 
 
 def folder_of(root, images=X):
-    """Class i % 3 holds image i as <i>.png."""
+    """Writes image i as <i>.png into the folder of class i % 3 and returns the root."""
     for i, x in enumerate(images):
         write(f"{root}/{CLASSES[i % 3]}/{i}.png", encode_image(x))
     return str(root)
@@ -186,7 +186,7 @@ HIDDEN = {  # files, classes
 
 @pytest.mark.parametrize("case", HIDDEN)
 def test_names_that_begin_with_an_underscore_are_no_less(tmp_path, case):
-    """As torchvision's ImageFolder takes them: which of these it finds, each with its class."""
+    """torchvision's ImageFolder finds the same images, with the same classes."""
     names, classes = HIDDEN[case]
     for name in names:
         write(tmp_path / name, encode_image(X[0]))
@@ -211,7 +211,7 @@ def test_a_changed_image_is_another_source(tmp_path, listed):
 
 @pytest.mark.parametrize("name", ["../a/1.png", ".a/1.png", "a/1.png"])
 def test_a_list_is_another_source_once_an_image_is_changed_that_it_names(tmp_path, name):
-    """And no other, of the many that may lie below the folder."""
+    """Changes of other images below the folder do not matter."""
     write(tmp_path / "root/b/other.png", b"")
     path = write(tmp_path / "root" / name, encode_image(X[0]))
     listing = write(tmp_path / "list.txt", f"{name} 0\n".encode())
@@ -225,7 +225,7 @@ def test_a_list_is_another_source_once_an_image_is_changed_that_it_names(tmp_pat
 
 @pytest.fixture
 def requests(monkeypatch):
-    """The requests to counted://."""
+    """The list of requests to counted://."""
     fsspec.register_implementation("counted", ObjectStore, clobber=True)
     for name, value in {"store": {}, "pseudo_dirs": [""], "asked": []}.items():
         monkeypatch.setattr(ObjectStore, name, value)

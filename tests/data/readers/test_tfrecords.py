@@ -1,4 +1,4 @@
-"""TFRecords: which features, compressed files, checksums. The rest is in test_sources.py."""
+"""TFRecords: selected features, compressed files, checksums. The rest is in test_source.py."""
 
 import gzip
 import struct

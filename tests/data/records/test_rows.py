@@ -1,4 +1,4 @@
-"""Records as users have them: ids in arrays. The rest is in test_schema.py."""
+"""Records of users: ids in arrays. The other kinds are in test_schema.py."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ IDS = Schema(features={"words": (2,), "x": (1,)}, ids=frozenset({"words"}))
 
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint64])
 def test_ids_of_records_may_be_arrays(kind):
-    words = np.array([[2**24 + 1, 3], [5, 7]], kind)  # float32 has no 2^24 + 1
+    words = np.array([[2**24 + 1, 3], [5, 7]], kind)  # float32 cannot represent 2^24 + 1
     records = [{"words": row, "x": np.array([0.5])} for row in words]
     [batch] = IDS.records(records, 0)
     assert batch.columns["words"].dtype == np.int64
@@ -23,7 +23,7 @@ def test_ids_of_records_may_be_arrays(kind):
 
 
 WORDS = Schema(features={"words": (1,)}, ids=frozenset({"words"}))
-SOLE = {  # the columns of records, what `features` says, the column that is read
+SOLE = {  # columns of the records, `features`, the column that is read
     "its own": ({"words": 7, "x": 1}, "features", "words"),
     "features before its own": ({"features": 7, "words": 1}, "features", "features"),
     "features": ({"features": 7, "x": 1}, "features", "features"),
@@ -54,7 +54,7 @@ def test_the_only_features_are_missed_by_their_own_name():
 
 
 def test_features_named_weights_are_no_weights_of_records():
-    """Predictions read them; with labels nobody knows which of the two they are."""
+    """Predictions read them as features; with labels the name would be ambiguous."""
     schema = Schema(features={"x": (1,), "weights": (3,)})
     [batch] = schema.records([{"x": 1.0, "weights": [1, -2, 3]}], 0)
     assert batch.columns["weights"].tolist() == [[1, -2, 3]]
@@ -66,7 +66,7 @@ def array_of(shape, dtype=np.float32):
     return lambda i: np.full(shape, i % 2, dtype)
 
 
-# {case: (schema, record of number i, records that are read at once)}
+# {case: (schema, function of i that makes record i, records read at once)}
 LARGE = {
     "of a fixed size": (Schema(features=(2**20,)), array_of(2**20), 16),
     "lists": (Schema(features=(2**20,)), lambda i: [i % 2] * 2**20, 8),

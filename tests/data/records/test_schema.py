@@ -1,4 +1,4 @@
-"""Every kind of record becomes the same batch; an error names what does not fit."""
+"""Every kind of record gives the same batch; errors name the mismatch."""
 
 import re
 from collections import namedtuple
@@ -141,7 +141,7 @@ def test_labeled_points():
 
 
 def test_columns_of_other_names():
-    rows = [Row(count=x.tolist(), index=y) for x, y in zip(X, Y)]  # as methods of tuple
+    rows = [Row(count=x.tolist(), index=y) for x, y in zip(X, Y)]  # also methods of tuple
     check(read(rows, features="count", label="index"))
 
 

@@ -1,4 +1,4 @@
-"""The sample inside the package is what it says."""
+"""The sample of digits inside the package."""
 
 import numpy as np
 import pytest

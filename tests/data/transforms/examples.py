@@ -1,4 +1,4 @@
-"""One of each transform with the images it takes, and how to call them."""
+"""An example of each transform, images for it, and helpers that call it."""
 
 import numpy as np
 

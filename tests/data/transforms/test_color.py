@@ -1,4 +1,4 @@
-"""Colors against Python's colorsys and by hand."""
+"""Color transforms, against colorsys and numbers worked out by hand."""
 
 import colorsys
 
@@ -18,8 +18,8 @@ def luma(x):
 @pytest.mark.parametrize("part", [0.0, 0.1, -0.3, 0.5, 1.2])
 def test_hues_turn_as_in_colorsys(part):
     x = images(1, (3, 6, 7), np.float32).features[0]
-    x[:, 0, :3] = [[5, 0, 255], [5, 0, 255], [5, 0, 255]]  # greys have no hue
-    x[:, 1, :2] = [[9, 9], [9, 1], [1, 9]]  # and some have two largest channels
+    x[:, 0, :3] = [[5, 0, 255], [5, 0, 255], [5, 0, 255]]  # grays have no hue
+    x[:, 1, :2] = [[9, 9], [9, 1], [1, 9]]  # some pixels have two largest channels
     found = shift_hue(x, part)
     for i, j in np.ndindex(6, 7):
         h, s, v = colorsys.rgb_to_hsv(*map(float, x[:, i, j]))
@@ -36,7 +36,7 @@ def test_brightness_is_a_factor_within_its_range():
 
 
 def solved(x, y, center):
-    """The share of y = share x + (1 - share) center for each image."""
+    """Solves y = share x + (1 - share) center for the share of each image."""
     d = x - center
     return (d * (y - center)).sum(axis=(1, 2, 3)) / (d * d).sum(axis=(1, 2, 3))
 
@@ -44,7 +44,7 @@ def solved(x, y, center):
 @pytest.mark.parametrize("name", ["contrast", "saturation"])
 def test_contrast_and_saturation_mix_with_grey(name):
     batch = images(300, (3, 4, 4), np.float32)
-    x = batch.features + 1000  # far from 0, where results would be cut
+    x = batch.features + 1000  # far from 0, where results would be clipped
     y = trained(ColorJitter(**{name: 0.3}, white=1e9), batch.replace(features=x))
     center = luma(x).mean(axis=(1, 2, 3), keepdims=True) if name == "contrast" else luma(x)
     share = solved(x, y, center)

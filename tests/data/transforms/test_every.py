@@ -1,4 +1,4 @@
-"""Promises of every transform. A new transform is one more row."""
+"""What holds for every transform. A new transform is one more row."""
 
 import pickle
 from dataclasses import replace
@@ -16,7 +16,7 @@ DTYPES = [np.uint8, np.float32]
 
 
 def test_every_transform_has_an_example():
-    assert set(EXAMPLES) == set(Transform.members) - {"Compose"}  # several, not one
+    assert set(EXAMPLES) == set(Transform.members) - {"Compose"}  # a sequence of transforms
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,7 +132,7 @@ def test_a_plain_function_knows_no_shapes_and_no_epochs():
 
 
 def test_compose_gives_each_its_own_chance():
-    """A Mirror twice: some images are mirrored once, which two of one mind would never leave."""
+    """Of two Mirrors, each draws for itself: some images are mirrored exactly once."""
     batch, mirror = images(200), EXAMPLES["Mirror"]
     once, twice = trained(mirror, batch), trained(Compose(mirror, mirror), batch)
     assert (once != batch.features).any(axis=(1, 2, 3)).sum() in range(70, 130)

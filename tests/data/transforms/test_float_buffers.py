@@ -1,4 +1,4 @@
-"""Memory is used again, but never while somebody holds it."""
+"""Buffers are reused, but never while something refers to them."""
 
 import gc
 import threading

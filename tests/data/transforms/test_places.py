@@ -1,4 +1,4 @@
-"""Crop, Mirror, Pad and MeanImage: where pixels go, by hand."""
+"""Crop, Mirror, Pad and MeanImage: positions of pixels, worked out by hand."""
 
 import io
 
@@ -11,7 +11,7 @@ from tests.data.transforms.examples import images, trained
 
 
 def windows(x, height, width):
-    """Every window of an image, by its corner."""
+    """{top left corner: window} of every window of an image."""
     corners = np.ndindex(x.shape[1] - height + 1, x.shape[2] - width + 1)
     return {(i, j): x[:, i : i + height, j : j + width] for i, j in corners}
 
@@ -22,7 +22,7 @@ def test_crops_are_windows_and_all_places_come_up():
         found += [at for at, part in windows(x, 3, 4).items() if np.array_equal(part, y)]
     places, counts = np.unique(found, axis=0, return_counts=True)
     assert len(found) == 300 and len(places) == 9
-    assert counts.min() > 15  # 33 are expected, with a deviation of 5
+    assert counts.min() > 15  # expected: 33, with a standard deviation of 5
 
 
 @pytest.mark.parametrize("options", [{}, {"random": False}], ids=str)

@@ -1,4 +1,4 @@
-"""Scaling gives Caffe's numbers."""
+"""Scaling, against Caffe's numbers."""
 
 import pickle
 

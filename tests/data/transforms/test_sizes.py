@@ -1,4 +1,4 @@
-"""Resize, RandomResizedCrop and Rotate against jax, scipy and by hand."""
+"""Resize, RandomResizedCrop and Rotate, against jax, scipy and numbers worked out by hand."""
 
 import jax
 import numpy as np
@@ -46,7 +46,7 @@ def test_a_window_of_a_random_size_is_resized():
     ):
         part = x[:, top : top + high, left : left + wide]
         assert part.shape == (2, high, wide)
-        inner = by_jax(part, (8, 8))[:, 1:-1, 1:-1]  # at the edge ours sees the pixel outside
+        inner = by_jax(part, (8, 8))[:, 1:-1, 1:-1]  # edges read pixels outside
         if min(high, wide) >= 8:
             np.testing.assert_allclose(y[:, 1:-1, 1:-1], inner, atol=1e-3)
 
@@ -84,7 +84,7 @@ def test_in_use_it_is_the_center_of_the_shape_of_the_result(size, part):
     batch = images(3, (2, 10, 20), np.float32)
     found = RandomResizedCrop(size=size)(batch).features
     wanted = by_jax(batch.features[part], size)
-    if size == (4, 16):  # edges see the pixels outside
+    if size == (4, 16):  # edges read pixels outside the crop
         found, wanted = found[:, :, 1:-1], wanted[:, :, 1:-1]
     np.testing.assert_allclose(found, wanted, atol=1e-3)
 
@@ -94,7 +94,7 @@ def test_in_use_it_is_the_center_of_the_shape_of_the_result(size, part):
 def test_rotation_is_that_of_scipy(degrees, shape):
     x = images(1, (1, *shape), np.float32).features[0]
     found = rotate_image(x, np.radians(degrees), 5.0)[0]
-    framed = np.pad(x[0], 1, constant_values=5)  # scipy's own border has no mixture
+    framed = np.pad(x[0], 1, constant_values=5)  # scipy does not interpolate with its border
     options = {"reshape": False, "order": 1, "mode": "nearest"}
     wanted = scipy.ndimage.rotate(framed, degrees, **options)[1:-1, 1:-1]
     np.testing.assert_allclose(found, wanted, atol=1e-2)
@@ -104,7 +104,7 @@ def test_angles_are_drawn_from_both_sides():
     ramp = np.tile(np.arange(15.0, dtype=np.float32), (1, 15, 1))
     batch = images(200).replace(features=np.tile(ramp, (200, 1, 1, 1)))
     found = trained(Rotate(degrees=20), batch)[:, 0, 5:10, 7].astype(float)
-    slopes = found[:, 4] - found[:, 0]  # down a ramp to the right: minus 4 sin(angle)
+    slopes = found[:, 4] - found[:, 0]  # on a ramp that rises to the right: -4 sin(angle)
     limit = 4 * np.sin(np.radians(20))
     assert -limit <= slopes.min() < -0.8 * limit and 0.8 * limit < slopes.max() <= limit
 

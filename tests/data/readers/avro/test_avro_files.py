@@ -1,4 +1,4 @@
-"""Avro: codecs, fields of every kind, damage. The rest is in test_sources.py."""
+"""Avro: codecs, fields of every kind, damage. The rest is in test_source.py."""
 
 import io
 
@@ -143,7 +143,7 @@ def test_a_field_that_is_there_twice_is_refused(tmp_path, name):
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "snappy", "zstandard"])
 def test_damage_never_ends_in_anything_but_our_error(tmp_path, codec):
-    """Bytes of the file are changed, one at a time: it is read or refused."""
+    """Single bytes of the file are changed; it is then read or refused."""
     path = tmp_path / "a"
     write(path, {"type": "array", "items": "int"}, [[1, 2, 3]] * 40, codec=codec, sync_interval=60)
     content, refused = path.read_bytes(), 0

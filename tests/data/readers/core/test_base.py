@@ -1,4 +1,4 @@
-"""Sources named by a configuration: the reader, its way back to text, and refused options."""
+"""Sources in configurations: the reader they give, its conversion to text, refused options."""
 
 import pickle
 
@@ -76,7 +76,7 @@ def test_dict_json_and_yaml_give_an_equal_one_back(name):
     assert Source.from_dict(text.from_yaml(text.to_yaml(data.to_dict()))) == data
 
 
-@pytest.mark.parametrize("name", sorted({*EXAMPLES} - {"Text"}))  # whose alphabet must be there
+@pytest.mark.parametrize("name", sorted({*EXAMPLES} - {"Text"}))  # its alphabet must exist
 def test_a_source_travels(name):
     assert pickle.loads(pickle.dumps(EXAMPLES[name])) == EXAMPLES[name]
 
@@ -247,7 +247,7 @@ def test_command_line_is_refused(written, message):
         parse_data(written)
 
 
-# Fields that configurations could not set when they were written twice
+# Fields that configurations once could not set
 
 
 def test_columns_of_hdf5_are_set_and_read(tmp_path):

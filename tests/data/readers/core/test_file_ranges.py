@@ -1,4 +1,4 @@
-"""Files that are cut by bytes, opened as they were listed."""
+"""Files that are split by bytes: opened only if they are seekable and as long as listed."""
 
 import io
 
@@ -12,14 +12,14 @@ SPLIT = ByteSplit(partition=0, count=None, path="http://host/a.csv", start=0, st
 
 
 class Stream(io.BytesIO):
-    """What fsspec opens where a server of HTTP has "Accept-Ranges: none"."""
+    """The file that fsspec opens if an HTTP server says "Accept-Ranges: none"."""
 
     def seek(self, offset, whence=0):
         raise ValueError("Cannot seek streaming HTTP file")
 
 
 def test_a_stream_that_cannot_be_cut_is_refused(monkeypatch):
-    """Its reads give what has come until then, so records would be lost."""
+    """Its reads return only what has arrived so far, so records would be lost."""
     file = Stream(b"1,2\n")
     monkeypatch.setattr(files, "open", lambda path: file)
     with pytest.raises(DataError, match="^http://host/a.csv: must be seekable"):

@@ -1,4 +1,4 @@
-"""Every kind of Arrow column becomes an array, and a null is named."""
+"""Every kind of Arrow column becomes an array; nulls are reported."""
 
 from decimal import Decimal
 from time import process_time
@@ -82,7 +82,7 @@ def without(row, *fields):
     return {name: value for name, value in row.items() if name not in fields}
 
 
-JSON_VECTORS = {  # as pyarrow's reader of JSON finds what Spark writes of vectors
+JSON_VECTORS = {  # vectors written by Spark as JSON and read by pyarrow
     "dense": pa.array([without(dense(row), "size", "indices") for row in ROWS]),
     "sparse": pa.array([sparse(row) for row in ROWS]),
     "mixed": pa.array([(sparse, dense)[i % 2](r) for i, r in enumerate(ROWS)]),
@@ -99,7 +99,7 @@ def test_vectors_may_lack_fields_and_have_wider_types(kind, form):
 
 
 def test_vectors_of_zeros_alone():
-    found = to_array(pa.array([sparse([0.0, 0.0]), sparse([0.0, 0.0])]))  # lists of no type
+    found = to_array(pa.array([sparse([0.0, 0.0]), sparse([0.0, 0.0])]))  # lists without a type
     np.testing.assert_array_equal(found, np.zeros((2, 2)))
 
 
@@ -118,7 +118,7 @@ def test_numbers_of_every_kind(kind):
 
 
 def test_whole_decimals_keep_all_digits():
-    """Where they fit int64; others are float64, as are those with a fraction."""
+    """If they fit int64; larger ones and those with fractions become float64."""
     digits = [2**53 + 1, 2**63 - 1, -(2**63)]
     exact = to_array(pa.array(map(Decimal, digits), pa.decimal128(20, 0)))
     assert exact.dtype == np.int64 and exact.tolist() == digits
@@ -135,7 +135,7 @@ PICTURES = np.arange(2 * 3 * 4 * 5, dtype=np.uint8).reshape(2, 3, 4, 5)
 
 
 def picture(x, **others):
-    """An image (C, H, W) as Spark has it."""
+    """Returns an image (C, H, W) as a row of Spark's image schema."""
     channels, height, width = x.shape
     size = {"height": height, "width": width, "nChannels": channels}
     pixels = x.transpose(1, 2, 0).tobytes()
@@ -224,7 +224,7 @@ def test_the_offending_record_is_named(case):
         table_batch(pa.table({"x": column}), {"features": "x"}, "here", 0, start=100)
 
 
-SIZES = {  # column, where records have two numbers; the first that has not, and how many it has
+SIZES = {  # column whose records need two numbers; the first wrong record, and its size
     "short first": (pa.array([[1], [3, 4]]), 0, 1),
     "short later": (pa.array([[1, 2], [3]]), 1, 1),
     "bytes": (pa.array([b"ab", b"abc"]), 1, 3),
@@ -252,7 +252,7 @@ def test_tables_become_batches(make):
 
 
 def test_the_time_is_linear_in_the_columns():
-    count = 30_000  # 10 s where each is looked for among all others, 0.3 s else
+    count = 30_000  # 10 s if each column is searched among all others, else 0.3 s
     names = {f"features {i}": f"f{i}" for i in range(count)}
     table = pa.table([pa.array([1.0])] * count, list(names.values()))
     start = process_time()

@@ -1,4 +1,4 @@
-"""Photographs that a camera has stored lying are turned as PIL's ImageOps turns them."""
+"""Images with an EXIF orientation are rotated as by PIL's ImageOps; deep colors are refused."""
 
 import io
 import struct
@@ -32,7 +32,7 @@ SIDEWAYS = 6
 
 
 def photograph(orientation, kind="PNG", mode="RGB", **options):
-    """Bytes of an image file with the tag, or with what `exif` says."""
+    """Returns the bytes of an image file with an orientation tag, or with the option `exif`."""
     exif, content = Image.Exif(), io.BytesIO()
     exif[ORIENTATION] = orientation
     Image.fromarray(X).convert(mode).save(content, kind, **{"exif": exif} | options)
@@ -40,7 +40,7 @@ def photograph(orientation, kind="PNG", mode="RGB", **options):
 
 
 def upright(content, mode="RGB"):
-    """Returns (C, H, W) as PIL turns and decodes it."""
+    """Returns an image (C, H, W) as PIL decodes and rotates it."""
     with Image.open(io.BytesIO(content)) as image:
         x = np.asarray(ImageOps.exif_transpose(image).convert(mode))
     return x[np.newaxis] if x.ndim == 2 else x.transpose(2, 0, 1)
@@ -60,7 +60,7 @@ def test_images_of_every_orientation_are_turned_as_by_pil(orientation, kind, mod
 
 
 def test_the_corner_that_the_tag_names_comes_first():
-    """As the standard says where the stored first row and column are, for 1 to 8."""
+    """For tags 1 to 8 the standard says which corner the first stored row and column are at."""
     first = ["tl", "tr", "br", "bl", "tl", "tr", "br", "bl"]
     for orientation, corner in enumerate(first, 1):
         x = decode_image(photograph(orientation), exif_orientation=True)
@@ -73,7 +73,7 @@ def test_nobody_is_turned_unasked():
         np.testing.assert_array_equal(decode_image(photograph(orientation)), X.transpose(2, 0, 1))
 
 
-@pytest.mark.filterwarnings("ignore:.*EXIF data")  # PIL tells of what is corrupt
+@pytest.mark.filterwarnings("ignore:.*EXIF data")  # PIL warns of corrupt data
 @pytest.mark.parametrize(
     "exif",
     [b"", b"Exif\0\0", b"Exif\0\0II", b"Exif\0\0MM\0*\0\0\0\x08\0\1", b"\0" * 30]
@@ -131,7 +131,7 @@ def lmdb(path, content):
     ],
 )
 def test_every_reader_of_images_turns_them(make, channels, tmp_path):
-    """Those of Datums are BGR."""
+    """Images of Datums are BGR."""
     content = photograph(SIDEWAYS)
     source = make(tmp_path, content)
     batch = Batch.concat([batch for split in source.splits() for batch in source.read(split)])
@@ -163,7 +163,7 @@ def test_what_is_not_encoded_has_no_orientation(make, message):
 
 
 def png(color, channels, bits):
-    """Bytes of a PNG of 2 x 2 zeros, after its specification (W3C, 2003)."""
+    """Returns a PNG of 2 x 2 zeros, built after its specification (W3C, 2003)."""
     row = bytes(1 + 2 * channels * bits // 8)
     header = struct.pack(">IIBBBBB", 2, 2, bits, color, 0, 0, 0)
     chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(2 * row)), (b"IEND", b"")]
@@ -179,7 +179,7 @@ def ppm(kind, channels, largest):
 
 
 def tiff(order, bits):
-    """Bytes of a TIFF of 2 x 2 zeros in RGB, after TIFF 6.0."""
+    """Returns a TIFF of 2 x 2 RGB zeros, built after TIFF 6.0."""
     start = 8 + 2 + 12 * 8 + 4
     shorts = {256: 2, 257: 2, 259: 1, 262: 2, 277: 3, 278: 2}
     entries = [(tag, 3, 1, struct.pack(f"{order}HH", n, 0)) for tag, n in shorts.items()]
@@ -191,14 +191,14 @@ def tiff(order, bits):
     return {"<": b"II", ">": b"MM"}[order] + head + body + tail
 
 
-BMP_565 = (  # 16 bits a pixel, not a channel
+BMP_565 = (  # 16 bits per pixel, not per channel
     b"BM"
     + struct.pack("<IHHI", 0, 0, 0, 66)
     + struct.pack("<IiiHHIIiiII", 40, 2, 2, 1, 16, 3, 8, 0, 0, 0, 0)
     + struct.pack("<III", 0xF800, 0x7E0, 0x1F)
     + bytes(8)
 )
-DEPTHS = {  # 8 bits a channel or fewer, and the same with more
+DEPTHS = {  # at most 8 bits per channel, and the same format with more
     "PNG gray": (png(0, 1, 8), png(0, 1, 16)),
     "PNG RGB": (png(2, 3, 8), png(2, 3, 16)),
     "PNG gray, alpha": (png(4, 2, 8), png(4, 2, 16)),

@@ -1,4 +1,4 @@
-"""Caffe's LMDB databases: what others wrote is read, what is damaged is refused, never a crash."""
+"""Caffe's LMDB databases: those of other writers are read; damaged ones are refused."""
 
 import os
 import pickle
@@ -62,7 +62,7 @@ def test_a_label_left_out_is_zero(tmp_path):
 
 
 def test_a_second_copy_of_the_data_holds(tmp_path):
-    value = datum(X[0], 1) + field(4, X[1].tobytes())  # the last one of a field counts
+    value = datum(X[0], 1) + field(4, X[1].tobytes())  # the last value of a field counts
     batch = read(LMDB(put(tmp_path / "db", [(b"0", value)])))
     np.testing.assert_array_equal(batch.features[0], X[1])
 
@@ -119,7 +119,7 @@ def test_splits_are_small_and_say_where(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("side, count", [(28, 1260), (60, 256)])
 def test_a_split_is_worth_opening_the_file_for(tmp_path, side, count):
-    """It has 256 records, or a mebibyte of smaller ones: five of 28 x 28 share a page of 4 KB."""
+    """It has 256 records, or 1 MiB of smaller ones; a page of 4 KB has five of 28 x 28."""
     x = np.zeros((2000, 1, side, side), np.uint8)
     write_lmdb(tmp_path / "db", [Batch.of(x, np.zeros(2000, np.int32))])
     source = LMDB(str(tmp_path / "db"))
@@ -257,7 +257,7 @@ def test_a_renamed_database_is_read(tmp_path):
 def test_batches_outlive_the_map(tmp_path):
     for writer in (datum, datum_label_first):
         batch = read(LMDB(caffe_db(tmp_path / writer.__name__, writer)))
-        batch.features[0] = 0  # own memory, neither the map nor read-only
+        batch.features[0] = 0  # memory of its own: writable, and not in the map
         np.testing.assert_array_equal(batch.features[1:], X[1:])
 
 
@@ -280,7 +280,7 @@ def test_a_fork_may_read_what_the_parent_has_open(tmp_path):
 
 
 def test_caffes_own_descriptor_may_be_loaded_too():
-    """The default pool refuses two messages of one name, so ours must not be in it."""
+    """The default pool refuses a second message of the same name, so ours must not be in it."""
     file = descriptor_pb2.FileDescriptorProto(name="sparkdl/datum.proto", package="sparkdl")
     file.message_type.add(name="Datum")
     descriptor_pool.Default().Add(file)
@@ -291,7 +291,7 @@ def test_caffes_own_descriptor_may_be_loaded_too():
 
 
 def encoded(x, y, kind="PNG"):
-    """As Caffe's tools write them with -encoded: a file of a colored image."""
+    """Returns a Datum as Caffe's tools write it with -encoded: with a color image file."""
     return field(4, encode_image(x[::-1], kind)) + field(5, int(y)) + field(7, 1)
 
 
@@ -331,7 +331,7 @@ except DataError as error:
 
 
 def test_a_limit_of_addresses_is_told(tmp_path):
-    """spark.executor.pyspark.memory sets such a limit for the Python processes of executors."""
+    """spark.executor.pyspark.memory limits the address space of the executors' Python processes."""
     large = datum(np.zeros((1, 4096, 8192), np.uint8), 1)
     command = [sys.executable, "-c", LIMITED, put(tmp_path / "db", [(b"0", large)])]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)

@@ -1,4 +1,4 @@
-"""LMDBs that are damaged, cut short, changed or not there are refused, never a crash."""
+"""LMDBs that are damaged, truncated, changed or missing are refused and never crash."""
 
 import struct
 
@@ -82,7 +82,7 @@ def test_a_database_that_is_open_here_is_to_be_closed(tmp_path):
 
 
 def large(path):
-    """A database of some 2 MB in its own process's eyes; the path of its data."""
+    """Writes a database of some 2 MB and returns the path of its data."""
     put(
         path,
         [(b"%08d" % i, datum(np.full((1, 28, 28), i % 256, np.uint8), 1)) for i in range(2000)],

@@ -1,4 +1,4 @@
-"""HDF5 files: lists of files, chunks, and errors. The rest is in test_sources.py."""
+"""HDF5 files: lists of files, chunks, and errors. The rest is in test_source.py."""
 
 import h5py
 import numpy as np

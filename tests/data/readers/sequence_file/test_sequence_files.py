@@ -1,6 +1,6 @@
 """SequenceFiles: types of keys and values, splits of files, and errors.
 
-That Hadoop reads and writes the same is asked in tests/spark/test_sequence_files.py.
+tests/spark/test_sequence_files.py checks that Hadoop reads and writes the same.
 """
 
 import struct
@@ -18,7 +18,7 @@ from sparkdl.errors import ConfigError, DataError
 
 X = np.random.default_rng(4).integers(0, 256, (40, 3, 4, 5)).astype(np.uint8)
 Y = np.arange(40) * 7 % 300
-# What a JVM's ObjectOutputStream made of two Scala tuples, of the kinds that CaffeOnSpark has.
+# Two Scala tuples, of the kinds that CaffeOnSpark uses, as written by a JVM's ObjectOutputStream.
 PAIR = bytes.fromhex(
     "aced00057372000c7363616c612e5475706c653201fbddcd22e7347a0200024c00025f317400124c6a6176612f"
     "6c616e672f4f626a6563743b4c00025f3271007e000178707400076361742e6a706774000137"

@@ -1,4 +1,4 @@
-"""DataFrames: columns of every kind, from Parquet and from JSON."""
+"""DataFrames: columns of every kind, stored as Parquet and as JSON."""
 
 import base64
 import io
@@ -21,7 +21,7 @@ BESIDE = {what: what for what in ("channels", "height", "width", "encoded")}
 
 
 def png(image):
-    """Bytes of the file of a BGR or gray image."""
+    """Returns the bytes of an image file of a BGR or gray image."""
     content = io.BytesIO()
     array = image[::-1].transpose(1, 2, 0) if len(image) == 3 else image[0]
     Image.fromarray(np.ascontiguousarray(array)).save(content, "PNG")
@@ -45,7 +45,7 @@ ROWS = [
 
 
 def as_json(value):
-    """What Spark's to_json makes of a value."""
+    """Returns a value as Spark's to_json writes it."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
@@ -54,7 +54,7 @@ def as_json(value):
 
 
 def write(folder, rows, kind):
-    """Files of a DataFrame, in two parts."""
+    """Writes the rows of a DataFrame as two files and returns the folder."""
     folder.mkdir(exist_ok=True)
     for part, some in enumerate(filter(None, [rows[:2], rows[2:]])):
         path = folder / f"part-{part}.{kind}"
@@ -200,7 +200,7 @@ def test_lines_are_cut_into_splits(tmp_path, monkeypatch):
     assert read(source).columns["x"].tolist() == list(range(30))
 
 
-# What Spark 3.5's write.json makes of dense vectors, sparse ones, and both.
+# What Spark 3.5's write.json writes for dense vectors, sparse ones, and both.
 VECTORS = {
     "dense": (
         '{"f":{"type":1,"values":[1.0,2.0,3.0]},"y":0}\n{"f":{"type":1,"values":[4.0,5.0,6.0]}}\n',

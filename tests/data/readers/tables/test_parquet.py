@@ -1,4 +1,4 @@
-"""Parquet files by row groups."""
+"""Parquet files, split by row groups."""
 
 import pickle
 
@@ -223,12 +223,12 @@ def test_a_footer_is_read_once_while_the_file_stays(tmp_path, monkeypatch):
     path = write(tmp_path / "a.parquet")
     np.testing.assert_array_equal(read(Parquet(path)).features.reshape(10, 6), X)
     assert known == [False, True, True, True]
-    write(tmp_path / "a.parquet", rows=slice(5, 10), group=3)  # another file in its place
+    write(tmp_path / "a.parquet", rows=slice(5, 10), group=3)  # replaces the file
     np.testing.assert_array_equal(read(Parquet(path)).features.reshape(5, 6), X[5:])
     assert known[4:] == [False, True, True]
 
 
-CHANGED = {  # the rows and the size of row groups of another file in the place; what is wrong
+CHANGED = {  # rows and row group size of the new file, and the error
     "fewer groups": (
         slice(10),
         5,
@@ -250,7 +250,7 @@ def test_a_changed_file_is_noticed(tmp_path, case):
 
 
 def test_row_groups_lie_about_where_the_footer_says(tmp_path):
-    """As Spark asks for the machines that hold them: a tenth of the file is near enough."""
+    """Within a tenth of the file, near enough to ask Spark for the hosts that hold them."""
     path, rng = tmp_path / "a.parquet", np.random.default_rng(0)
     features = pa.array(rng.normal(size=(900, 30)).tolist())
     table = pa.table({"features": features, "label": pa.array(np.zeros(900, int))})

@@ -1,4 +1,4 @@
-"""Characters as numbers and back, and files of text as sequences of them."""
+"""Characters to numbers and back, and text files as sequences of characters."""
 
 import pickle
 
@@ -44,7 +44,7 @@ def test_an_alphabet_is_saved_and_read():
 def test_a_file_has_the_characters_of_its_text(monkeypatch):
     monkeypatch.setattr(
         "sparkdl.data.readers.text_files.characters.PIECE", 3
-    )  # so that pieces end within characters
+    )  # so that pieces end inside characters
     write("memory://text/poem.txt", POEM.encode())
     assert Characters.of_file("memory://text/poem.txt") == Characters.of(POEM)
     write("memory://text/latin.txt", POEM[:-40].encode("latin-1", "replace"))
@@ -76,7 +76,7 @@ def read(source):
 
 
 def sequences(source, batch):
-    """(text of the features, text of the labels) of each record."""
+    """Returns (text of the features, text of the labels) of each record."""
     decode = source.characters.decode
     return [(decode(x), decode(y)) for x, y in zip(batch.features, batch.labels, strict=True)]
 
@@ -85,7 +85,7 @@ ASCII = "the quick brown fox jumps over the lazy dog. " * 40
 
 
 def mixed():
-    """A text of 1,500 different characters, of 1 to 4 bytes each."""
+    """Returns a text of 1,500 different characters, of 1 to 4 bytes each."""
     starts = [(0x20, 95), (0xC0, 500), (0x4E00, 500), (0x1F300, 405)]
     points = np.concatenate([np.arange(first, first + n) for first, n in starts])
     return "".join(map(chr, np.random.default_rng(0).permutation(points)))
@@ -215,7 +215,7 @@ def test_options_are_refused(options, message):
         TextSequences("a", 3)
 
 
-ALPHABETS = {  # the option `characters`, and what writes the file that the alphabet is found in
+ALPHABETS = {  # the option `characters`, and a function that writes the file with the alphabet
     "of the file": (None, lambda path, text: (path / "text").write_text(text)),
     "saved": ("saved", lambda path, text: Characters.of(text).save(path / "saved")),
 }

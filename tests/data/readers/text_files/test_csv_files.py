@@ -1,4 +1,4 @@
-"""CSV files: columns, lines, and errors. The rest is in test_sources.py."""
+"""CSV files: columns, lines, and errors. The rest is in test_source.py."""
 
 import csv
 
@@ -121,7 +121,7 @@ def test_without_features_files_of_other_columns_are_named(tmp_path, first, othe
 
 
 def test_long_lines_fit(tmp_path):
-    line = f'0.5,"{"x" * 1_200_000}",1\n'  # pyarrow's own blocks have 1 MiB
+    line = f'0.5,"{"x" * 1_200_000}",1\n'  # pyarrow's default blocks have 1 MiB
     limit = csv.field_size_limit()
     batch = read(Csv(write(tmp_path / "a.csv", line * 3), features=[0], label=-1, header=False))
     np.testing.assert_array_equal(batch.features, [[0.5]] * 3)
