@@ -1,4 +1,4 @@
-"""Authorities and certificates, made afresh by the openssl command."""
+"""Certificate authorities and certificates, created on demand by the openssl command."""
 
 import shutil
 import subprocess
@@ -11,14 +11,14 @@ CURVE = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", 
 
 
 def authority(folder, name):
-    """A self-signed certificate, and its key."""
+    """Creates a self-signed certificate and its key; returns their paths."""
     certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
     openssl("req", "-x509", *CURVE, "-subj", f"/CN={name}", "-out", certificate, "-keyout", key)
     return certificate, key
 
 
 def member(folder, name, signer, days=2):
-    """A Tls whose certificate `signer` has signed for some days; it trusts the same."""
+    """Returns a Tls with a certificate signed by `signer`; it trusts that authority."""
     by, by_key = signer
     certificate, key, asked = (folder / f"{name}.{end}" for end in ("pem", "key", "csr"))
     openssl("req", *CURVE, "-subj", f"/CN={name}", "-out", asked, "-keyout", key)

@@ -1,10 +1,10 @@
-"""Time, for tests that put it forward."""
+"""A clock that tests can put forward."""
 
 import time
 
 
 class Clock:
-    """Stands in for the module `time`; `ahead` is by how many seconds it is."""
+    """Stands in for the module `time`, `ahead` seconds ahead of it."""
 
     ahead = 0.0
 

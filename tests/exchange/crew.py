@@ -10,15 +10,15 @@ from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
 from tests.support.processes import forking
 
 SECRET = b"a secret of the tests"
-TOGETHER = 30.0  # seconds within which all processes come to where they wait for each other
+TOGETHER = 30.0  # seconds within which all processes must reach the meeting points
 
 
 def crew(size, function, *arguments, limit=60.0, spare=(), secrets=None, **options):
     """[what function(group, *arguments) returned, or the exception it raised] by rank.
 
     A process that ended without either, or not within `limit` seconds, gives None. Ranks in `spare`
-    are not waited for. `secrets` are by rank, `options` those of Group.form. No rank is in
-    `function` before all have formed the group, so what it does there happens to none on the way.
+    are not awaited. `secrets` are by rank, `options` those of Group.form. All ranks have formed the
+    group before any enters `function`, so its faults cannot hit a rank that is still joining.
     """
     with tempfile.TemporaryDirectory() as folder:
         started = [
@@ -29,7 +29,7 @@ def crew(size, function, *arguments, limit=60.0, spare=(), secrets=None, **optio
             return gathered(started, limit, spare)
         finally:
             for process, _ in started:
-                process.kill()  # also one that is stopped
+                process.kill()  # also if it is stopped
                 process.join()
 
 

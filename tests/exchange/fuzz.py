@@ -1,9 +1,9 @@
-"""Feeds random and mutated bytes to all that reads from a socket.
+"""Feeds random and mutated bytes to everything that reads from a socket.
 
 Usage: python -m tests.exchange.fuzz [--minutes 10] [--seed 0] [--only wire] [--case 1234]
 
-Each case must end in time, with the errors that are meant for it and no others, and memory stays
-below a bound. A failure prints the seed and the number of the case, which repeat it.
+Each case must end in time and raise only the errors meant for it, and memory stays below a bound. A
+failure prints the seed and the case number, which reproduce it.
 """
 
 import contextlib
@@ -47,14 +47,14 @@ from tests.exchange.mutation import garbage, mutated
 from tests.exchange.pairs import SECRET
 from tests.support.fuzzing import fuzz_arguments, take_turns
 
-BOUND = 256 << 20  # bytes that the process may grow by
+BOUND = 256 << 20  # bytes by which the process may grow
 LONGEST = 20  # seconds for one case
 LIMIT = 1 << 20
 MEMBER = GroupMember(rank=1, host="here", address="::1", port=1, pid=1, machine="m", group="g")
 
 
 def frame(rng):
-    """The frame decoder."""
+    """Fuzzes the frame decoder."""
     kind = rng.choice(list(Kind))
     data = mutated(
         pack_header(kind, rng.getrandbits(64), rng.getrandbits(rng.choice([4, 20, 64]))), rng
@@ -65,7 +65,7 @@ def frame(rng):
 
 
 def message(rng):
-    """The JSON that announces arrays."""
+    """Fuzzes the JSON that announces arrays."""
     text = json.dumps({"meta": {"a": [1]}, "arrays": [["<f4", [2, 3]], ["|u1", []]]}).encode()
     try:
         _, specs = unpack_message(mutated(text, rng), LIMIT)
@@ -75,7 +75,7 @@ def message(rng):
 
 
 def wire(rng):
-    """A Wire that receives good messages with changes in them, up to the end."""
+    """Fuzzes a Wire with altered messages until the stream ends."""
     good = b"".join(part for _ in range(rng.randint(1, 4)) for part in some_message(rng))
     stream = garbage(rng) if rng.random() < 0.1 else mutated(good, rng)
     ours, theirs = socket.socketpair()
@@ -99,7 +99,7 @@ def some_message(rng):
 
 
 def link(rng):
-    """A Link of a group, with memory that waits for some of what comes."""
+    """Fuzzes a Link of a group that has memory posted for some of the frames."""
     tag = tag_of(0, False, 0, "a call")
     good = b"".join(some_frame(tag, rng) for _ in range(rng.randint(1, 8)))
     stream = garbage(rng) if rng.random() < 0.1 else mutated(good, rng)
@@ -130,7 +130,7 @@ def some_frame(tag, rng):
 
 
 def listener(rng):
-    """The handshake of an Endpoint with a member whose answer is changed on the way."""
+    """Fuzzes the handshake of an Endpoint with a member whose answer is altered in transit."""
 
     def answer(greeting):
         head = rng.randbytes(NONCE) + HELLO.pack(3, 5) + b"links"
@@ -148,7 +148,7 @@ def listener(rng):
 
 
 def caller(rng):
-    """The handshake of a caller with a stranger who says what a listener might."""
+    """Fuzzes the handshake of a caller with a stranger that imitates a listener."""
     greeting = PROTOCOL + rng.randbytes(NONCE)
     verdict = bytes([rng.choice(list(Verdict))]) + rng.randbytes(MAC)
     stream = rng.choice([greeting + verdict, mutated(greeting + verdict, rng), garbage(rng)])
@@ -160,7 +160,7 @@ def caller(rng):
 
 
 class Line:
-    """As much of a socket as a handshake uses; what is sent into it may have an answer."""
+    """The part of a socket that a handshake uses; sent data may get an answer."""
 
     def __init__(self, answer, stream=b""):
         self.answer, self.stream, self.right = answer, bytearray(stream), False
@@ -181,11 +181,11 @@ class Line:
 
 
 def door(rng):
-    """A whole Endpoint: a stranger, then a member who must get in all the same."""
+    """Fuzzes a whole Endpoint with a stranger; a member must still get in afterwards."""
     with socket.create_connection(endpoint().address, timeout=LONGEST) as sock:
-        now = struct.pack("ii", 1, 0)  # no port may stay in TIME_WAIT
+        now = struct.pack("ii", 1, 0)  # resets the connection, so that no port stays in TIME_WAIT
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
-        with contextlib.suppress(OSError):  # found out already
+        with contextlib.suppress(OSError):  # refused already
             sock.sendall(rng.choice([garbage(rng), mutated(PROTOCOL + bytes(NONCE), rng)]))
             if rng.random() < 0.5:
                 sock.shutdown(socket.SHUT_WR)
@@ -208,9 +208,9 @@ TARGETS = {
 
 
 def run(seconds, seed=0, names=tuple(TARGETS), watch=lambda: None):
-    """Cases one after the other, each target as long as the others, none less than 20 of them.
+    """Runs cases; all targets get the same time, and at least 20 cases each.
 
-    {target: number of cases}
+    Returns {target: number of cases}.
     """
     before = memory()
 
@@ -233,7 +233,7 @@ def case(name, seed, number):
 
 
 def memory():
-    """The most bytes that this process has had."""
+    """Returns the peak memory of this process in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

@@ -1,4 +1,4 @@
-"""Processes of this machine that share memory, for tests."""
+"""Processes on this machine that share memory, for tests."""
 
 import time
 from contextlib import contextmanager
@@ -14,8 +14,7 @@ LIMIT = 120.0  # seconds
 
 @contextmanager
 def machine(folder, size, task, *arguments, timeout=20.0, stall_timeout=60.0):
-    """A function that waits for what `task(memory, rank, *arguments)` has returned or raised
-    in the process of a rank. Nothing is left of the processes at the end."""
+    """Yields `answer(rank)`: the result or error of `task(memory, rank, *arguments)`."""
     pipes = [forking.Pipe(duplex=False) for _ in range(size)]
     limits = {"timeout": timeout, "stall_timeout": stall_timeout}
     processes = [
@@ -38,7 +37,7 @@ def machine(folder, size, task, *arguments, timeout=20.0, stall_timeout=60.0):
 
 
 def results(folder, size, task, *arguments, **limits):
-    """What `task(memory, rank, *arguments)` returns in each process; its error is raised here."""
+    """Returns the result of `task(memory, rank, *arguments)` by process; errors are raised here."""
     with machine(folder, size, task, *arguments, **limits) as answer:
         found = [answer(rank) for rank in range(size)]
     for result in found:

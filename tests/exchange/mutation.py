@@ -1,4 +1,4 @@
-"""Changes bytes the way that finds bugs in what reads them."""
+"""Mutates bytes in ways that tend to expose bugs in parsers."""
 
 import struct
 
@@ -21,7 +21,7 @@ WORDS = [b"SDL1", b"sparkdl1", b"[", b"]", b"{", b"}", b'"', b",", b"-", b"1e999
 
 
 def mutated(data, rng):
-    """The bytes after one to four changes, which may cancel out; rng is a random.Random."""
+    """Returns the bytes after one to four changes, which may cancel out; rng is a random.Random."""
     data = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         rng.choice(CHANGES)(data, rng)
@@ -29,7 +29,7 @@ def mutated(data, rng):
 
 
 def garbage(rng, longest=2000):
-    """Random bytes, or zeros."""
+    """Returns random bytes, or zeros."""
     n = rng.randint(0, longest)
     return bytes(n) if rng.random() < 0.1 else rng.randbytes(n)
 
@@ -40,7 +40,7 @@ def flip(data, rng):
 
 
 def edge(data, rng):
-    """A number that is a limit of something, in one of four widths."""
+    """Writes a boundary value into the bytes, in one of four widths."""
     kind, at = rng.choice("BHIQ"), rng.randint(0, len(data))
     number = struct.pack("<" + kind, rng.choice(EDGES) & ((1 << 8 * struct.calcsize(kind)) - 1))
     data[at : at + len(number)] = number

@@ -1,4 +1,4 @@
-"""Two ends of a connection, and a secret, for tests."""
+"""Connected pairs, and secrets, for tests."""
 
 import socket
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ OTHER = b"another secret, as long as it" * 2
 
 @contextmanager
 def wires(timeout=5.0, **options):
-    """Two Wires that are connected to each other."""
+    """Two connected Wires."""
     left, right = socket.socketpair()
     with Wire(left, "left", timeout, **options) as a, Wire(right, "right", timeout, **options) as b:
         yield a, b

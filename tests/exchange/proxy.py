@@ -1,4 +1,4 @@
-"""A host on the way between two processes, which changes one bit of what goes by."""
+"""A proxy between two processes that flips one bit of the traffic."""
 
 import json
 import socket
@@ -9,12 +9,12 @@ BLOCK = 1 << 16
 
 
 class Proxy:
-    """Hands on all that goes to `address` and back, for each who dials `self.address`.
+    """Forwards all traffic between `address` and those who dial `self.address`.
 
     Parameters
     ----------
     flip : int or None
-        Byte, of all that the first caller sends, in which it changes a bit.
+        Index of the byte, in the first caller's traffic, in which one bit is flipped.
     """
 
     def __init__(self, address, flip=None):
@@ -25,7 +25,7 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
-        """Hang up on all."""
+        """Closes all connections."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._open.close()
 
@@ -35,7 +35,7 @@ class Proxy:
             try:
                 caller, _ = self._listener.accept()
                 there = socket.create_connection(self.target)
-            except OSError:  # closed, or nobody there
+            except OSError:  # the proxy is closed, or nothing listens there
                 return
             self._open.enter_context(caller)
             self._open.enter_context(there)
@@ -53,12 +53,12 @@ class Proxy:
                 passed += len(part)
                 other.sendall(part)
             other.shutdown(socket.SHUT_WR)
-        except OSError:  # either has hung up
+        except OSError:  # one side has hung up
             pass
 
 
 class OnTheWay:
-    """The rendezvous of a rank, in which that of rank 0 is said to be at a Proxy."""
+    """A rank's rendezvous that announces a Proxy in place of rank 0's address."""
 
     def __init__(self, rendezvous, flip=None):
         self.rendezvous, self.rank, self.size = rendezvous, rendezvous.rank, rendezvous.size
@@ -71,7 +71,7 @@ class OnTheWay:
 
 
 def through_proxy(text, flip):
-    """(The text of a member, who is at a Proxy then; the Proxy)"""
+    """Returns (a member's text with the address of a Proxy, the Proxy)."""
     member = json.loads(text)
     proxy = Proxy((member["address"], member["port"]), flip)
     address, port = proxy.address
@@ -80,7 +80,7 @@ def through_proxy(text, flip):
 
 @contextmanager
 def closing_proxies(places):
-    """Rendezvous of all ranks; proxies are gone at the end."""
+    """Yields the rendezvous of all ranks, then closes their proxies."""
     try:
         yield places
     finally:

@@ -1,4 +1,4 @@
-"""Sums through codecs: the same on every rank, and nothing lost on the way."""
+"""Sums through codecs: equal on every rank, and nothing is lost."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ STEPS = 4
 
 
 def checked(results):
-    """The results of a crew, none of which is an error."""
+    """Returns the results of a crew; raises if one is an error."""
     for result in results:
         assert result is not None
         if isinstance(result, Exception):
@@ -49,7 +49,7 @@ def vector(rank, step, n):
 
 
 def sum_all(group):
-    """For all codecs and lengths what all sums add up to; and what this rank keeps."""
+    """Returns (accumulated sum, this rank's residual) for all codecs and lengths."""
     return [summed(group, codec, n) for codec in CODECS for n in LENGTHS]
 
 
@@ -66,7 +66,7 @@ def summed(group, codec, n):
 
 
 def kept(sums, n):
-    """What a rank keeps back, at its place in the vector."""
+    """Returns a rank's residual, at its place in the vector."""
     return sums.state().get("residual", np.zeros(n, np.float32))
 
 
@@ -84,7 +84,7 @@ def test_all_ranks_get_the_same_and_nothing_is_lost(size):
 
 
 def flush(group):
-    """What this rank kept back, what flushing gave, and what it then keeps back, for all codecs."""
+    """Returns (residual, result of flush, residual afterwards) of this rank, for all codecs."""
     found = []
     for codec in CODECS:
         sums = CompressedSum(group, codec, 700)
@@ -103,7 +103,7 @@ def test_all_ranks_get_all_that_was_kept_back_once(size):
 
 
 def count_bytes(group, n):
-    """Bytes that a sum sends, by codec, less those of headers."""
+    """Returns the bytes sent for one sum, by codec."""
     counts = []
     for codec in (OneBit(), Half(), TwoBit(), TopK(0.001)):
         sums, before = CompressedSum(group, codec, n), group.sent_bytes
@@ -115,7 +115,7 @@ def count_bytes(group, n):
 def test_bytes_on_the_wire():
     n, size = 1 << 20, 4
     for one_bit, half, two_bit, top_k in checked(crew(size, count_bytes, n)):
-        around_the_ring = 2 * (size - 1) / size * 4 * n  # of float32
+        around_the_ring = 2 * (size - 1) / size * 4 * n  # with float32
         assert around_the_ring / one_bit > 28
         assert around_the_ring / half == pytest.approx(2, rel=1e-2)
         assert two_bit == pytest.approx((size - 1) * n / 4, rel=1e-2)
@@ -123,12 +123,12 @@ def test_bytes_on_the_wire():
 
 
 def use_badly(group):
-    """What is asked for too early, or does not fit, is refused, and the sum under way goes on."""
+    """Invalid calls are refused, and the sum under way continues."""
     sums, x, flag = CompressedSum(group, OneBit(), 1000), vector(group.rank, 0, 1000), np.zeros(1)
     with pytest.raises(CheckpointError, match="OneBit needs state"):
         sums.restore(CompressedSum(group, OneBit(), 2000).state())
     if group.rank == 1:
-        group.receive(flag, 0)  # so that the first sum of rank 0 cannot end before
+        group.receive(flag, 0)  # keeps rank 0's first sum from ending before
     pending = sums.start(x)
     if group.rank == 0:
         with pytest.raises(ConfigError, match="one vector at a time"):
@@ -143,7 +143,7 @@ def test_what_cannot_be_is_refused():
 
 
 def go_on(group):
-    """Whether a restored sum gives what the first one gives."""
+    """Returns, for all codecs, whether a restored sum gives the bits of the original one."""
     same = []
     for codec in CODECS:
         first, second = CompressedSum(group, codec, 500), CompressedSum(group, codec, 500)
@@ -161,7 +161,7 @@ def test_a_restored_sum_goes_on_as_the_first_would_have():
 
 
 def settle(group):
-    """Thresholds before and after ranks settle on one."""
+    """Returns the thresholds before and after the ranks settle on one."""
     sums = CompressedSum(group, Threshold(AdaptiveThreshold(initial=1.0)), 1000)
     for step in range(3):
         sums.sum(vector(group.rank, step, 1000) * np.float32(1000 * group.rank))
@@ -179,9 +179,9 @@ def test_ranks_settle_on_the_mean_of_their_thresholds():
 
 
 def damage(group, codec):
-    """Rank 1 sends messages of no codec and does not look at what it decodes itself.
+    """Rank 1 sends invalid messages and skips its own decoding.
 
-    So none but the others can find it, whoever of them is first.
+    So the other ranks must detect them, whichever is first.
     """
     sums = CompressedSum(group, codec, 6400)
     if group.rank == 1:

@@ -1,4 +1,4 @@
-"""A few seconds of what `python -m tests.exchange.fuzz` does for ten minutes."""
+"""Runs `python -m tests.exchange.fuzz` for a few seconds instead of ten minutes."""
 
 import random
 

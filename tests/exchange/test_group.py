@@ -1,4 +1,4 @@
-"""A group over sockets, for each size: all ranks get the same result, and the right one."""
+"""A group over sockets, for each size: all ranks get the same, correct result."""
 
 import time
 from functools import cache
@@ -12,7 +12,7 @@ from tests.exchange.crew import crew
 
 SIZES = [1, 2, 3, *(pytest.param(size, marks=pytest.mark.slow) for size in (4, 5))]
 TYPES = ["float32", "float64", "int64"]
-LONG = 1_000_003  # of which a ring makes pieces that are not alike
+LONG = 1_000_003  # a ring cuts it into pieces of different lengths
 
 
 def lengths(size):
@@ -24,13 +24,13 @@ def numbers(length, kind, rank):
     return drawn(length, rank).astype(kind)
 
 
-@cache  # to draw them took most of the time
+@cache  # drawing them took most of the time
 def drawn(length, rank):
     return np.random.default_rng(rank).integers(-1000, 1000, length)
 
 
 def checked(size, function, *arguments):
-    """The results of a crew, none of which is an error."""
+    """Returns the results of a crew; raises if one is an error."""
     results = crew(size, function, *arguments, shared_memory=False)
     for result in results:
         if isinstance(result, Exception):
@@ -40,7 +40,7 @@ def checked(size, function, *arguments):
 
 
 def reduce_all(group):
-    """Compare every way of reducing with numpy's; the bytes of sums that are not exact."""
+    """Compares all reductions with numpy; returns the bytes of inexact sums."""
     for kind in TYPES:
         for length in lengths(group.size):
             vectors = [numbers(length, kind, rank) for rank in range(group.size)]
@@ -116,7 +116,7 @@ def test_gathering_and_broadcasting(size, function):
 
 
 def messages(group):
-    """Everybody sends to everybody, two tags, taken in the other order; long ones cross."""
+    """All ranks send to all others under two tags, received in reverse; long messages cross."""
     for length in (0, 5, LONG):
         others = [rank for rank in range(group.size) if rank != group.rank]
         for tag in (1, 2):
@@ -141,7 +141,7 @@ def test_messages(size):
 
 
 def in_flight(group):
-    """Many sums at once, others in between, waited for in the other order."""
+    """Starts many sums, makes other calls, then waits for the sums in reverse order."""
     vectors = [numbers(10 ** (1 + i % 6), "float32", i + group.rank) for i in range(30)]
     pending = [group.start_all_reduce(x) for x in vectors]
     small = group.all_reduce(np.ones(3, np.float32))
@@ -162,7 +162,7 @@ def test_calls_in_flight_at_the_same_time(size):
 
 
 def split_up(group):
-    """Sub-groups of even and odd ranks, and sub-groups of those, work at the same time."""
+    """Sub-groups of even and odd ranks, and their own sub-groups, work at the same time."""
     half = group.split(group.rank % 2)
     x = half.all_reduce(np.full(100_000, group.rank, np.float32))
     alone = half.split(half.rank)
@@ -195,7 +195,7 @@ def refused(group):
     for call, error, text in refusals:
         with pytest.raises(error, match=text):
             call()
-    return group.all_reduce(x + 1).sum()  # a refusal sends nothing, so the group goes on
+    return group.all_reduce(x + 1).sum()  # a refused call sends nothing, so the group goes on
 
 
 def test_what_cannot_be_sent_is_refused_and_does_no_harm():
@@ -219,7 +219,7 @@ def test_ranks_whose_calls_differ_all_get_an_error(call):
 
 
 def waiting(group):
-    """The last of three, who would send first, awaits a broadcast: none has sent anything."""
+    """Rank 2, which would send first, awaits a broadcast instead: no rank has sent anything."""
     x = np.zeros(6, np.float32)
     return group.broadcast(x) if group.rank == 2 else group.all_reduce(x)
 
@@ -253,7 +253,7 @@ def test_who_leaves_early_is_named_and_so_is_a_closed_group():
 
 
 def last_words(group):
-    """One rank sends and leaves; the other takes its time, and its heartbeats find nobody."""
+    """Rank 0 sends and leaves; rank 1 reads late, after its heartbeats have found no peer."""
     x = np.arange(3_000_000, dtype=np.float32)
     if group.rank == 0:
         return group.send(x, 1)

@@ -1,4 +1,4 @@
-"""Nothing that arrives can run code, and nothing here knows Spark."""
+"""Received data cannot run code, and the package does not know Spark."""
 
 import io
 import tokenize
@@ -14,7 +14,7 @@ FILES = sorted(FOLDER.rglob("*.py"))
 
 
 def names(source):
-    """The names in code. `allow_pickle=False` says no, so it may stand there."""
+    """Returns the names in code, without the harmless `allow_pickle=False`."""
     source = source.replace("allow_pickle=False", "")
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {token.string for token in tokens if token.type == tokenize.NAME}

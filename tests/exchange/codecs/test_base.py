@@ -1,4 +1,4 @@
-"""Promises of every codec. A new codec is one more row."""
+"""The contract of every codec. A new codec is one more row."""
 
 import json
 import struct
@@ -97,7 +97,7 @@ def test_a_restored_coder_goes_on_as_the_first_would_have(codec):
         ours, theirs = first.encode(vector(999, step)), second.encode(vector(999, step))
         np.testing.assert_array_equal(ours, theirs)
     fresh = codec.coder(999)
-    fresh.restore(state)  # which the coders that went on have left alone
+    fresh.restore(state)  # the coders that continued have left it unchanged
     assert (fresh.encode(vector(999, 7)) == second_message(codec, 7)).all()
 
 
@@ -225,7 +225,7 @@ def test_one_bit_sends_the_two_means_and_keeps_the_rest():
 
 def test_one_bit_around_the_mean_has_levels_as_far_from_it():
     codec = OneBit(zero_threshold=False)
-    x = np.array([1, 2, 6, -1], np.float32)  # mean 2, mean distance 2
+    x = np.array([1, 2, 6, -1], np.float32)  # mean 2, mean distance from it 2
     assert sent_by(codec, x).tolist() == [0, 4, 4, 0]
 
 
@@ -290,16 +290,16 @@ def test_the_adaptive_threshold_moves_by_a_factor_of_two_in_twenty_messages():
     codec, n = Threshold(AdaptiveThreshold(initial=1.0), clip=None), 10_000
     coder = codec.coder(n)
     for _ in range(21):
-        coder.encode(np.zeros(n, np.float32))  # too few
+        coder.encode(np.zeros(n, np.float32))  # too few entries
     assert coder.state()["last"][0] == pytest.approx(0.5)
     for _ in range(21):
-        coder.encode(vector(n, scale=100))  # too many, from the second on
+        coder.encode(vector(n, scale=100))  # too many entries, from the second on
     assert coder.state()["last"][0] == pytest.approx(0.5 * 2**0.95)
     x = np.zeros(n, np.float32)
     x[:50] = 1e4
     steady = codec.coder(n)
     for _ in range(5):
-        steady.encode(x)  # one in 200: as wanted
+        steady.encode(x)  # one in 200, as targeted
     assert steady.threshold == 1.0
 
 

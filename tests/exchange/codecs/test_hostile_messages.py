@@ -1,4 +1,4 @@
-"""Codecs refuse messages that are cut, of another codec or of random bytes."""
+"""Codecs refuse messages that are truncated, from another codec, or random bytes."""
 
 import struct
 
@@ -16,7 +16,7 @@ from tests.exchange.codecs.test_base import EXAMPLES, every_codec, vector
 def test_a_message_cut_short_or_too_long_is_refused_before_anything_is_written(codec):
     n = 37
     message = bytes(codec.coder(n).encode(vector(n)))
-    whole = 4 if isinstance(codec, Threshold) else 8  # of lists: a shorter one is a message, too
+    whole = 4 if isinstance(codec, Threshold) else 8  # a shorter list is valid, too
     lists = isinstance(codec, TopK | Threshold)
     for length in range(len(message)):
         if not (lists and length >= 8 and (length - 8) % whole == 0):

@@ -20,13 +20,13 @@ LENGTHS = [1, 1000, SHORT, SHORT + 1, AT_ONCE, IN_TURNS]
 
 
 def drawn(length, kind, size):
-    """A vector for each rank, of numbers of very different sizes."""
+    """Returns a vector for each rank, with numbers of very different magnitudes."""
     rng = np.random.default_rng(length)
     return [(rng.normal(size=length) * 10 ** rng.uniform(-3, 3)).astype(kind) for _ in range(size)]
 
 
 def around(vectors):
-    """The i-th chunk summed from rank i + 1 on, up to rank i."""
+    """Sums chunk i in the order of ranks i + 1, i + 2, ..., i."""
     size, length, total = len(vectors), len(vectors[0]), np.empty_like(vectors[0])
     for owner in range(size):
         chunk = slice(length * owner // size, length * (owner + 1) // size)
@@ -38,7 +38,7 @@ def around(vectors):
 
 
 def differing_sums(group):
-    """What has other bits than sums by hand."""
+    """Returns the cases whose bits differ from sums by hand."""
     wrong = []
     for kind in ("float32", "float64"):
         for length in LENGTHS:
@@ -70,6 +70,6 @@ def test_pairs_are_added_without_a_change_to_the_parts(size):
 
 
 def test_the_order_shows_in_the_bits():
-    """So the numbers that are drawn can tell one order from another."""
+    """Otherwise the drawn numbers could not tell one order from another."""
     a, b, c = drawn(1000, "float32", 3)
     assert (a + b + c).tobytes() != (b + c + a).tobytes()

@@ -1,4 +1,4 @@
-"""The address that others should dial: what is asked for, else the way to the driver."""
+"""The address that others dial: the configured one, else that of the route to the driver."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""Bytes that were changed on their way are an error that says so, on all ranks."""
+"""Bytes that change in transit raise a clear error on all ranks."""
 
 import hmac
 import re
@@ -20,19 +20,19 @@ from tests.support.tables import for_all
 
 KEY = b"a key of the tests"
 SIZE, COUNT = 3, 1000
-# What the first caller of rank 0 has sent when it is let in, its group's name being 16 digits.
+# Bytes that rank 0's first caller has sent once admitted; the group's name has 16 digits.
 HANDSHAKE = len(PROTOCOL) + NONCE + HELLO.size + len("group/") + 16 + MAC
-BARRIER = HANDSHAKE + 24 + CHECKSUM  # of three, whose first frame is a header alone
+BARRIER = HANDSHAKE + 24 + CHECKSUM  # a barrier of three, whose first frame is only a header
 
 
 def frame(checksums, *pieces):
-    """The bytes of each piece, and of its checksum."""
+    """Returns [(piece, checksum)] of a frame."""
     views = list(map(bytes, checksums.frame(*pieces)))
     return list(zip(views[::2], views[1::2]))
 
 
 def received(pairs):
-    """The pieces of one frame, as the other side takes them."""
+    """Returns the pieces of one frame as the receiver checks them."""
     checksums = Checksums(KEY)
     (head, checksum), *others = pairs
     found = [bytes(checksums.checked(memoryview(head + checksum)))]
@@ -81,7 +81,7 @@ def test_frames_that_were_never_sent_leave_no_gap():
 
 
 def outcomes(folder, flip, integrity):
-    """The sum on each rank, or its error, where a bit changes on the way from rank 1 or 2 to 0."""
+    """Returns each rank's sum or error when a bit changes on the way from rank 1 or 2 to rank 0."""
     places = [OnTheWay(FileRendezvous(folder, rank, SIZE), flip) for rank in range(SIZE)]
     with closing_proxies(places), ThreadPoolExecutor(SIZE) as pool:
         found = list(pool.map(lambda place: summed(place, integrity), places))
@@ -113,7 +113,7 @@ def test_a_changed_bit_is_an_error_on_all_ranks(tmp_path):
         texts = {re.split(" while |; ", str(error))[0] for error in errors}
         assert len(texts) == 1 and f"sent {CHANGED}" in texts.pop(), errors
 
-    # a header that stands alone, a header, its checksum, bodies, and the checksum behind them
+    # a lone header, a header, its checksum, bodies, and the checksum after them
     for_all([HANDSHAKE, BARRIER + 20, BARRIER + 30, BARRIER + 3000, BARRIER + 4045], check)
 
 

@@ -17,7 +17,7 @@ from sparkdl.exchange.connections.job_tls import JobTls
 from sparkdl.exchange.connections.sockets import BUFFER, LIMITS, kernel_limit
 from tests.exchange.pairs import OTHER, SECRET
 
-HELLO_OF_TLS = bytes([22, 3, 1, 2, 0])  # of 512 bytes, none of which come
+HELLO_OF_TLS = bytes([22, 3, 1, 2, 0])  # announces 512 bytes, none of which follow
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "TLS"])
@@ -32,7 +32,7 @@ def endpoint():
 
 
 def test_who_is_let_in_is_out_of_the_reach_of_who_ends_handshakes():
-    """An endpoint is closed as soon as all have been let in, and ends the handshakes it has."""
+    """An endpoint closes once all are admitted, which aborts the handshakes that are pending."""
     pending, ready = [], threading.Event()
 
     def let_in(one):
@@ -108,7 +108,7 @@ def test_callers_are_handed_to_a_handler_also_those_that_came_before(endpoint):
     late = endpoint.connect(endpoint.address, "store", 2)
     assert early.recv(100) == b"hello 1"
     assert late.recv(100) == b"hello 2"
-    assert late.recv(100) == b""  # closed when the handler is through
+    assert late.recv(100) == b""  # the socket is closed when the handler returns
     early.close(), late.close()
 
 
@@ -142,7 +142,7 @@ def test_nobody_there_is_an_error_at_the_limit(endpoint):
 
 @contextmanager
 def silent_place():
-    """An address at which nobody listens, whose port no other process gets meanwhile."""
+    """An address where nothing listens, whose port stays reserved meanwhile."""
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(("127.0.0.1", 0))
@@ -179,7 +179,7 @@ def test_strangers_are_refused_and_counted(endpoint, name):
 
 
 def with_reset(sock):
-    """Read to the end, which may be an abrupt one."""
+    """Reads to the end of the stream, which may be a connection reset."""
     try:
         while sock.recv(1 << 16):
             pass
@@ -231,7 +231,7 @@ def test_closing_ends_what_waits_and_all_threads(tls):
     waiting.start()
     start = time.monotonic()
     endpoint.close()
-    assert time.monotonic() - start < 4  # at 5 it gives up
+    assert time.monotonic() - start < 4  # it would give up after 5 s
     waiting.join(5)
     for sock in [*calls, *silent]:
         sock.settimeout(5)

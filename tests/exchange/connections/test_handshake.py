@@ -1,4 +1,4 @@
-"""Only the secret opens: not old messages, not our own sent back, not changed ones."""
+"""Only the secret opens: replayed, reflected and altered messages do not."""
 
 import socket
 import threading
@@ -28,7 +28,7 @@ ANSWER = len(PROTOCOL) + NONCE + HELLO.size + len(CHANNEL) + MAC
 
 
 class Side:
-    """One side of the handshake in a thread: what it returned or raised."""
+    """Runs one side of the handshake in a thread; keeps what it returned or raised."""
 
     def __init__(self, function, *arguments):
         self.outcome = None
@@ -87,7 +87,7 @@ def take(sock, n):
 
 
 def good_answer(sock, rank=7):
-    """What a member answers to the greeting that waits in `sock`."""
+    """Returns a member's answer to the greeting that waits in `sock`."""
     with caller() as (member, there):
         there.sendall(take(sock, GREETING))
         answer = take(there, ANSWER)
@@ -154,7 +154,7 @@ def test_a_caller_does_not_believe_its_own_proof():
 
 
 def test_a_listener_does_not_believe_its_own_proof():
-    """Its welcome to one call does not pass as a caller's proof in another."""
+    """The proof in its welcome to one caller is not accepted from another caller."""
     with listener() as (door, sock):
         sock.sendall(good_answer(sock))
         door.result()
@@ -179,7 +179,7 @@ def test_greetings_are_fresh():
 def test_one_that_drips_is_cut_off_at_the_limit():
     with ends() as (here, there):
         door = Side(listen, there, 0.3)
-        for byte in PROTOCOL + bytes(ANSWER - len(PROTOCOL)):  # some 4 s if nobody minds
+        for byte in PROTOCOL + bytes(ANSWER - len(PROTOCOL)):  # some 4 s without the limit
             here.sendall(bytes([byte]))
             door.thread.join(0.05)
             if not door.thread.is_alive():

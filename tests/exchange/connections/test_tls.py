@@ -1,4 +1,4 @@
-"""With TLS all is as without it, for those whose certificates are good."""
+"""TLS works like plain connections for peers with valid certificates, and refuses all others."""
 
 import dataclasses
 import os
@@ -164,7 +164,7 @@ def test_in_the_middle_of_a_renewal_the_files_before_hold(tls, stranger, tmp_pat
     files = Tls(**{name: shutil.copy(getattr(tls, name), tmp_path / name) for name in names})
     with Endpoint(SECRET, tls=files, timeout=5.0) as endpoint:
         endpoint.connect(endpoint.address, "wire").close()
-        shutil.copy(stranger.certificate, files.certificate)  # its key comes later
+        shutil.copy(stranger.certificate, files.certificate)  # its key arrives later
         endpoint.connect(endpoint.address, "wire").close()
         os.remove(files.key)
         endpoint.connect(endpoint.address, "wire").close()
@@ -184,7 +184,7 @@ def test_tls_on_one_side_only_is_refused_at_once(integrity, endpoint):
 
 
 def test_the_protocol_may_come_in_pieces(endpoint):
-    """One byte is enough to see that a caller is without TLS."""
+    """One byte is enough to see that a caller does not use TLS."""
     with socket.create_connection(endpoint.address, timeout=5) as sock:
         sock.sendall(PROTOCOL[:1])
         assert sock.recv(100) == TLS_ONLY

@@ -1,4 +1,4 @@
-"""The cost model against figures worked out by hand."""
+"""The cost model matches figures worked out by hand."""
 
 from dataclasses import replace
 
@@ -29,8 +29,8 @@ def test_a_ring_is_bound_by_the_slower_of_wire_and_processor():
 def test_small_vectors_are_summed_in_few_steps():
     four = cluster(latency=1e-3)
     assert four.all_reduce(1000).seconds == pytest.approx(2 * (1.01e-3 + 1.1e-6))
-    assert four.all_reduce(1000).sent == 2000  # of the vector, whole in each step
-    assert cluster(workers=5).doubling(1000, 5).sent == 4000  # the odd one comes before and after
+    assert four.all_reduce(1000).sent == 2000  # the whole vector in each of 2 steps
+    assert cluster(workers=5).doubling(1000, 5).sent == 4000  # the odd one comes first and last
     assert cluster(workers=1024, latency=1e-3).all_reduce(100).seconds < 0.02
 
 

@@ -1,4 +1,4 @@
-"""The cost model of pipelines against figures worked out by hand."""
+"""The cost model of pipelines matches figures worked out by hand."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ def cluster(**options):
 
 
 def test_the_pipeline_fills_and_empties():
-    """8 microbatches pass, and one more while it fills: 9 / 8 of the computation."""
+    """8 microbatches pass, plus one to fill the pipeline: 9 / 8 of the computation."""
     found = EVEN.exchange(cluster(), compute=0.8)
     assert found.seconds == pytest.approx(0.1 + 2e-5)
     assert found.sent == 0
@@ -29,13 +29,13 @@ def test_an_uneven_stage_holds_up_all():
 
 
 def test_small_microbatches_take_no_less_than_moving_the_parameters():
-    """Of 0.4 s in a stage 0.04 are for that, however it is cut."""
+    """Of a stage's 0.4 s, 0.04 s per microbatch move parameters, however the batch is cut."""
     found = replace(EVEN, least=0.04).exchange(cluster(), compute=0.8)
     assert found.seconds == pytest.approx(9 * (0.36 / 4 + 0.04) - 0.8 + 2e-5)
 
 
 def test_a_slow_wire_holds_up_all():
-    """A microbatch of 1 MB takes 10 ms, where computing takes 1."""
+    """A microbatch of 1 MB takes 10 ms to send and 1 ms to compute."""
     found = replace(EVEN, crossing=4 * MB).exchange(cluster(bandwidth=1e8), compute=0.008)
     assert found.seconds == pytest.approx(9 * 0.01 - 0.008 + 2 * (0.01 + 1e-5))
     assert found.sent == 8 * MB

@@ -1,4 +1,4 @@
-"""The cost of rows of tables against figures worked out by hand."""
+"""The cost of rows of tables matches figures worked out by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The cost model of divided layers against figures worked out by hand."""
+"""The cost model of divided layers matches figures worked out by hand."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from tests.exchange.cost_model.test_pipeline import MB, cluster
 EVEN = TensorModel(
     degree=2, divided=1.0, summed=(), gathered=(), inputs=0.0, nbytes=8 * MB, kept=0.5
 )
-GATHER = 2e-5 / 2  # a message, that of the minibatch
+GATHER = 2e-5 / 2  # one message, which gathers the minibatch
 
 
 def test_what_is_divided_takes_each_as_long_as_its_own_minibatch():

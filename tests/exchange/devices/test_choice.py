@@ -1,4 +1,4 @@
-"""The choice of NCCL for an exchange, and the reason given where it is not chosen."""
+"""When an exchange chooses NCCL, and the reason given when it does not."""
 
 import logging
 import re
@@ -76,7 +76,7 @@ CHOICES = {
 
 
 def ways(group, folder):
-    """{name: (what the ranks exchange by, what was said)} for all choices, one after the other."""
+    """Returns {name: (how the ranks exchange, what was logged)} for all rows in turn."""
     lines, log = [], logging.getLogger("sparkdl.exchange.devices.device_links")
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())

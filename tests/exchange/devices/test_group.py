@@ -1,4 +1,4 @@
-"""Collectives from device to device give what numpy gives, for each type and length."""
+"""Device-to-device collectives give numpy's results, for each type and length."""
 
 import ml_dtypes
 import numpy as np
@@ -13,7 +13,7 @@ LENGTHS = [0, 1, 2, 7, 1001]
 
 
 def numbers(length, kind, rank):
-    """Small whole numbers, whose sums are exact in 16 bits, too."""
+    """Small whole numbers, whose sums are exact even in 16 bits."""
     return np.random.default_rng(rank).integers(-20, 20, length).astype(kind)
 
 
@@ -27,7 +27,7 @@ def checked(size, function, folder):
 
 
 def collectives(group, folder):
-    """Each call beside numpy's; then the names of what NCCL was called for."""
+    """Compares each call with numpy; returns the names of the calls to NCCL."""
     group, backend = device_group(group, folder)
     for kind in TYPES:
         for length in LENGTHS:
@@ -54,7 +54,7 @@ def test_collectives(size, tmp_path):
 
 
 def others(group, folder):
-    """What NCCL does not carry goes as ever, in between what it does."""
+    """Calls that NCCL does not carry use sockets, mixed with calls that it does."""
     group, backend = device_group(group, folder)
     pending = [group.start_all_reduce(np.full(n, group.rank, np.float32)) for n in (3, 5000, 4)]
     counted = group.start_all_reduce(np.array([group.rank + 1.5]))

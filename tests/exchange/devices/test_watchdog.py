@@ -1,4 +1,4 @@
-"""Devices that hang or die are found in time and named, and no process waits for ever."""
+"""Devices that hang or die are detected in time and named; no process waits forever."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def dies_before_init(group, folder):
 
 
 def refused_at_init(group, folder):
-    """As two slices of one GPU are, which seem to be two devices."""
+    """As for two slices of one GPU, which look like two devices."""
     backend = backend_of(group, folder)
     double_of(backend).driver = HostDriver(id="GPU-of-both")
     device_group(group, folder, backend=backend)
@@ -48,7 +48,7 @@ def dies_in_a_call(group, folder):
 
 
 def one_sum(group, backend):
-    """Of a vector that lies on the device, where nobody waits for a call over sockets."""
+    """Sums a vector on the device, where no call over sockets is waiting."""
     group._link.vectors["grad"] = backend.vector(X)
     group.add_up("grad", slice(0, 5), 1.0, None, group.clear("grad"))
     group.join_in()
@@ -90,7 +90,7 @@ def stands_still(group, folder):
 
 
 def is_held_while_it_begins(group, folder):
-    """As NCCL's first call is, which makes connections."""
+    """As NCCL's first call does while it opens connections."""
     group, _ = device_group(group, folder)
     members = group._link.members
 
@@ -118,7 +118,7 @@ def leaves(group, folder):
 
 
 def is_refused(group, folder):
-    """On one of two ranks, whose error this is; the other one learns of it."""
+    """One of two ranks fails with this error; the other one is told."""
     group, _ = device_group(group, folder)
 
     def refuse(x):
@@ -201,7 +201,7 @@ def test_all_who_live_get_an_error_that_names_whom_they_waited_for(name, tmp_pat
 
 
 def stuck_for_good(group, folder):
-    """What cannot be called off holds a thread; the process ends though its own goes on."""
+    """A call that cannot be cancelled blocks a thread; the process ends nevertheless."""
     process_exit.GRACE = 0.2
     with pytest.raises(WorkerError):
         never_in_init(group, folder)
@@ -215,7 +215,7 @@ def test_a_process_that_is_stuck_in_init_ends_when_it_has_told_why(tmp_path):
 
 
 def given_up(group, folder):
-    """After a failure nothing on the device waits for NCCL any more, nor does a thread."""
+    """After a failure no device call and no thread waits for NCCL."""
     group, backend = device_group(group, folder)
     double_of(backend).stuck = "collective"
     with pytest.raises(PeerError, match="has not done its part of the sum of 5 grad by NCCL"):

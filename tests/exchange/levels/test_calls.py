@@ -1,4 +1,4 @@
-"""Groups whose ranks share memory, on one machine and on several, which are made up here."""
+"""Groups whose ranks share memory, on one machine and on several simulated ones."""
 
 import json
 import os
@@ -35,7 +35,7 @@ MACHINES = [[[0, 1], [2]], [[0, 3, 4], [1, 2]]]
 
 
 def apart(group, machines, function, *arguments):
-    """Call the function when the group has found only those machines, though there is but one."""
+    """Calls the function in a group that believes in these machines, although there is only one."""
     own = next(ranks for ranks in machines if group.rank in ranks)
 
     def gather(text):
@@ -56,7 +56,7 @@ def checked(results):
 
 
 def everything(group):
-    """What groups over sockets are asked in test_group, one after the other."""
+    """Runs all checks of test_group, one after the other."""
     sums = reduce_all(group)
     gather_all(group)
     broadcast_all(group)
@@ -68,7 +68,7 @@ def everything(group):
 
 
 def on_two_threads(group):
-    """Sums that are on their way while this thread makes other calls, with no order between."""
+    """Sums run in the background while this thread makes other calls, in any order."""
     total = np.zeros(3)
     for turn in range(30):
         pending = [group.start_all_reduce(np.full(50_000, i + turn, np.float32)) for i in range(4)]
@@ -80,7 +80,7 @@ def on_two_threads(group):
 
 
 def threads_after(group, function, *arguments):
-    """Names of the threads that closing leaves; the pulse ends a little later."""
+    """Names of threads left after closing, except the heartbeat, which ends a little later."""
     function(group, *arguments)
     group.close()
     names = [thread.name for thread in threading.enumerate()]
@@ -101,7 +101,7 @@ def sums_until(group, loser, how, beside):
 
 
 def closed_in_a_call(group):
-    """A call that cannot end, since the other never comes, ends with the group."""
+    """Closing the group ends a call whose peer never comes."""
     if group.rank == 1:
         group.receive(np.zeros(1), 0)
         return None
@@ -173,7 +173,7 @@ def test_a_lost_rank_is_named_on_all_machines(how, beside):
 
 
 def late(group, who, count):
-    """All but one make a call. Who waits for whom depends on how many speak between machines."""
+    """All ranks but `who` make a call; the vector's length decides who waits for whom."""
     if group.rank == who:
         time.sleep(60)
     group.all_reduce(np.ones(count, np.float32))
@@ -207,7 +207,7 @@ def test_two_hosts_find_out_who_is_where(tmp_path):
     with two_hosts() as hosts:
         programs = [
             hosts[rank % 2].start(
-                *("env", f"PYTHONPATH={Path(__file__).parents[3]}"),  # on a host one is at its root
+                *("env", f"PYTHONPATH={Path(__file__).parents[3]}"),  # programs start in /
                 *(sys.executable, "-m", "tests.exchange.on_hosts"),
                 *(tmp_path, rank, 4, hosts[1 - rank % 2].address),
                 stdout=subprocess.PIPE,
@@ -216,7 +216,7 @@ def test_two_hosts_find_out_who_is_where(tmp_path):
         ]
         told = [json.loads(program.communicate(timeout=60)[0]) for program in programs]
     for total, levels, flat in told:
-        assert total == 4 and levels < flat / 2  # half of the vector, not one and a half times it
+        assert total == 4 and levels < flat / 2  # half of the vector, not 1.5 times it
 
 
 def test_parts_are_packed_and_found_again():

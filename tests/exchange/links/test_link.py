@@ -1,4 +1,4 @@
-"""Order and amount of a link's reads."""
+"""Order and size of a link's reads."""
 
 import fcntl
 import select
@@ -18,7 +18,7 @@ from sparkdl.exchange.rendezvous.member import GroupMember
 
 MEMBER = GroupMember(rank=1, host="there", address="::1", port=1, pid=1, machine="m", group="g")
 TAG = tag_of(0, False, 0, "a call")
-LENGTH = 40_000  # fits into any socket
+LENGTH = 40_000  # fits into any socket buffer
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def ends():
 
 
 def arrived(link, nbytes):
-    """Wait until so much lies in the socket."""
+    """Waits until `nbytes` lie in the socket."""
     eventually(lambda: unread(link) == nbytes, f"{nbytes} bytes of the peer")
 
 

@@ -1,4 +1,4 @@
-"""A failure of one rank in the middle of a sum: all other ranks get the same error."""
+"""One rank fails in the middle of a sum: all other ranks get the same error."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ from sparkdl.exchange.rendezvous.member import GroupMember
 from tests.exchange.clock import Clock
 from tests.exchange.crew import SECRET, crew
 
-TIMEOUT = 3.0  # seconds; a process that gets no core for so long on a busy machine would be blamed
+TIMEOUT = 3.0  # seconds; on a busy machine, a process without a core for so long would be blamed
 CULPRIT = 1
 
 
@@ -34,7 +34,7 @@ def stop():
 
 
 def summing(group, fault, when, background):
-    """Sum again and again; at a time in the middle of a sum something happens to one rank."""
+    """Sums repeatedly; a timer triggers the fault of one rank in the middle of a sum."""
     x = np.ones(2_000_000, np.float32)
     if group.rank == CULPRIT:
         signal.signal(signal.SIGALRM, lambda *_: fault())
@@ -65,7 +65,7 @@ def test_a_killed_or_stopped_process_is_named_by_all_others(fault, what, size, b
 
 
 def computing(group, seconds):
-    """One rank computes for longer than the time limit and lives: the others wait for it."""
+    """One rank computes for longer than the timeout; the others wait for it."""
     if group.rank == CULPRIT:
         time.sleep(seconds)
     return group.all_reduce(np.ones(5, np.float32))[0]
@@ -89,7 +89,7 @@ def test_a_rank_that_never_comes_is_named_when_patience_ends(memory):
 
 
 def cut(group):
-    """A link between two ranks is cut; a third one has good links to both."""
+    """Cuts the link between two ranks; a third one has working links to both."""
     if group.rank == CULPRIT:
         with socket.socket(fileno=os.dup(group._links[0].fileno())) as sock:
             sock.shutdown(socket.SHUT_RDWR)
@@ -124,7 +124,7 @@ def test_who_sends_what_cannot_be_is_named(data):
 
 
 def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
-    """As after the sleep of a whole machine, in which none of its processes has said a word."""
+    """As after the suspend of a whole machine, during which no process sent anything."""
     clock, (left, right) = Clock(), socket.socketpair()
     monkeypatch.setattr(progress_engine, "time", clock)
     tag, data = tag_of(0, True, 0, "a message of 3 float64 with tag 0"), np.arange(3.0).tobytes()
@@ -180,7 +180,7 @@ def members(hosts):
 
 
 def unexpected(group):
-    """A rank fails by itself in the middle; the others hear of it at once."""
+    """One rank fails on its own; the others are told at once."""
     if group.rank == CULPRIT:
         raise ValueError("of its own")
     with pytest.raises(PeerError, match="rank 1"):

@@ -1,4 +1,4 @@
-"""Everything registered beats on, until it is discarded, forgotten or broken."""
+"""Everything registered keeps beating until it is discarded, garbage collected or broken."""
 
 import gc
 import threading
@@ -40,7 +40,7 @@ def test_no_thread_stays_for_what_is_discarded():
     pulse.discard(heart)
     pulse.discard(heart)
     assert ended(pulse)
-    pulse.add(heart, 0.01)  # and again
+    pulse.add(heart, 0.01)  # registered again
     assert heart.stopped.wait(5)
     assert ended(pulse)
 
@@ -51,7 +51,7 @@ def test_what_has_had_its_beat_is_not_held_alive_beside_others():
     pulse.add(short, 0.2)
     while short.left == -1:
         threading.Event().wait(0.01)
-    threading.Event().wait(0.05)  # to the end of the turn
+    threading.Event().wait(0.05)  # until the turn has ended
     short = weakref.ref(short)
     assert short() is None
     pulse.discard(other)

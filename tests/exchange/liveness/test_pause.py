@@ -1,10 +1,10 @@
-"""Silence counts from the last time that this process was away."""
+"""Silence is counted only since the last pause of this process itself."""
 
 import pytest
 
 from sparkdl.exchange.liveness.pause import PauseDetector
 
-LOOKS = [  # with a timeout of 10 s: (time, whether there was no break, since when silence counts)
+LOOKS = [  # with a timeout of 10 s: (time, whether there was no pause, since when silence counts)
     [(1.0, True, 0.0), (6.0, True, 0.0), (11.0, True, 0.0)],
     [(5.1, False, 5.1), (6.0, True, 5.1)],
     [(4.0, True, 0.0), (30.0, False, 30.0), (34.0, True, 30.0), (50.0, False, 50.0)],

@@ -1,4 +1,4 @@
-"""Messages arrive as they were sent; a peer that is gone, silent or hostile is an error in time."""
+"""Messages arrive as sent; a peer that is gone, silent or hostile is an error in time."""
 
 import socket
 import threading
@@ -30,7 +30,7 @@ MESSAGES = {
 
 @pytest.fixture
 def tcp():
-    """Two Wires over TCP, whose closing has traps that a socketpair's has not."""
+    """Two Wires over TCP, which closes in ways that a socketpair does not."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         here = socket.create_connection(server.getsockname(), timeout=5)
         there, _ = server.accept()
@@ -171,14 +171,14 @@ def test_a_silent_peer_is_seen_by_one_who_only_looks_now_and_then():
     with wire_and_socket(timeout=60.0) as (wire, sock):
         sock.sendall(pack_header(Kind.HEARTBEAT))
         wire._stream._last_received -= 61
-        assert not wire.ready()  # it was not silent: its heartbeat had come
+        assert not wire.ready()  # its heartbeat had come, so it was not silent
         wire._stream._last_received -= 61
         with pytest.raises(PeerError, match="was silent for 60 s while the report was awaited"):
             wire.ready(waiting_for="the report")
 
 
 def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
-    """As after the sleep of a whole machine, in which none of its processes has said a word."""
+    """As after the suspend of a whole machine, during which no process sent anything."""
     clock, polls = Clock(), []
     monkeypatch.setattr(byte_stream, "time", clock)
     with wire_and_socket(timeout=5.0) as (wire, sock):
@@ -240,7 +240,7 @@ def test_closing_ends_a_wait_in_another_thread():
 
 
 def heard(wire, peer):
-    """Return once a thread that receives on a wire has taken in a heartbeat of its peer."""
+    """Returns once a thread receiving on a wire has processed a heartbeat of its peer."""
     before = wire._stream._last_received
     peer.beat()
     while wire._stream._last_received == before:
@@ -260,7 +260,7 @@ def test_a_full_peer_costs_a_heartbeat_no_time_and_breaks_no_message():
         while wire._stream._writable.poll(0):
             wire.beat()
             beats += 1
-        wire.beat()  # no room
+        wire.beat()  # the socket is full
         reader = threading.Thread(target=wire.send, args=({"end": 1},))
         reader.start()
         data = b""

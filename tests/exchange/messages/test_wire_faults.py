@@ -1,4 +1,4 @@
-"""A killed or stopped process is an error in time; one that only computes is none."""
+"""A killed or stopped process is an error in time; one that only computes is not."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ while time.monotonic() < end and not wire.ready():
 
 @contextmanager
 def child():
-    """A process, and the Wire to it; both are gone at the end."""
+    """A process and the Wire to it; both are gone at the end."""
     with Endpoint(SECRET, timeout=60) as endpoint:
         host, port = endpoint.address
         command = [sys.executable, "-c", CHILD, host, str(port), SECRET.hex(), str(TIMEOUT)]

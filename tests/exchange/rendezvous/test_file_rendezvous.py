@@ -1,4 +1,4 @@
-"""Every process gets every text, round after round; who is missing is named."""
+"""Every process gets every text, round after round; missing processes are named."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ def test_all_get_all_texts_in_order(size, tmp_path):
     with ThreadPoolExecutor(size) as pool:
         results = list(pool.map(gather_rounds, places))
     assert results == [[[f"ä {r} in {n}" for r in range(size)] for n in range(5)]] * size
-    assert len(list((tmp_path / "new").iterdir())) == size  # the last round's only
+    assert len(list((tmp_path / "new").iterdir())) == size  # only those of the last round
 
 
 def test_who_is_missing_is_named(tmp_path):

@@ -1,4 +1,4 @@
-"""The ways in which a group can form, each with a sum over its links."""
+"""The ways in which a group can form, each tested by a sum over its links."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Collectives through shared memory: their sums, their order, and what becomes of a lost member."""
+"""Collectives through shared memory: sums, their order, and the loss of a member."""
 
 import os
 import signal
@@ -31,13 +31,13 @@ def vector(count, dtype, rank):
     return wave(count, dtype, rank).copy()
 
 
-@cache  # the sines of these lengths took most of the time
+@cache  # computing these sines took most of the time
 def wave(count, dtype, rank):
     return (np.sin(np.arange(count) + 1000 * rank) * 100).astype(dtype)
 
 
 def total(count, dtype, size, op):
-    """In the order of pairs, or of chunks, which is part of the promise: bits must be equal."""
+    """Sums in pairs or in chunks; the order is part of the contract, so bits must agree."""
     vectors, add = [vector(count, dtype, rank) for rank in range(size)], UFUNCS[op]
     if vectors[0].nbytes > DOUBLING:
         return in_chunks(vectors, equal_bounds(count, size), op)
@@ -49,7 +49,7 @@ def total(count, dtype, size, op):
 
 
 def in_chunks(vectors, bounds, op):
-    """The chunk of each owner from the next member's on, up to its own; the rest is 0."""
+    """Sums each owner's chunk from the next member's part around to its own; the rest is 0."""
     result = np.zeros_like(vectors[0])
     for owner, (start, stop) in enumerate(bounds):
         parts = [v[start:stop] for v in (*vectors[owner + 1 :], *vectors[: owner + 1])]
@@ -73,7 +73,7 @@ def sum_everything(memory, rank, size):
 
 
 def sum_everything_in_turns(memory, rank, size):
-    """As many members do whose short vectors are too much for each of them to add up alone."""
+    """Adds in turns, as when many members have short vectors too large for each to add alone."""
     lane_module.AT_ONCE = 0
     return sum_everything(memory, rank, size)
 
@@ -118,7 +118,7 @@ def everything(memory, rank, size):
 
 
 def both_lanes_at_once(memory, rank, size):
-    """Two threads, each with a lane of its own, in the order that suits them."""
+    """Two threads each use a lane of their own, in any order."""
     sums = {}
 
     def work(number, count):
@@ -136,7 +136,7 @@ def both_lanes_at_once(memory, rank, size):
 
 
 def slots_of_one_number(memory, rank):
-    """Whether members wait for each other before they write again."""
+    """Counts wrong sums, which occur if members overwrite slots before others have read them."""
     lane, wrong = memory.lanes[0], 0
     for turn in range(2000):
         x = np.array([turn * (rank + 1)], np.int64)
@@ -147,7 +147,7 @@ def slots_of_one_number(memory, rank):
 
 
 def sum_until(memory, rank, loser, how):
-    """Sums without end; the loser stops in the middle in one of several ways."""
+    """Sums endlessly; `loser` calls `how` in the middle."""
     x = np.ones(300_000, np.float32)
     for turn in range(100_000):
         if rank == loser and turn == 20:
@@ -192,7 +192,7 @@ def disagree(memory, rank, calls):
     getattr(memory.lanes[0], calls[rank][0])(*calls[rank][1:])
 
 
-# What is asked of them
+# Tests
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -239,7 +239,7 @@ def test_a_lost_member_is_named_on_every_other(how, tmp_path):
 
 @contextmanager
 def two_members():
-    """The memories of two members, both of which are this process."""
+    """The memories of two members, both in this process."""
     layout, hosts = layout_of(2, 1), {0: "this machine", 1: "this machine"}
     segments = [first := Segment.create(), Segment.open(first.path, first.token)]
     first.allocate(layout.nbytes)
@@ -345,7 +345,7 @@ def test_a_lock_shows_who_lives():
     [
         ([0, 0, 0], [[0, 1, 2]]),
         ([0, 1, 0, 1], [[0, 2], [1, 3]]),
-        ([0, 0, 1], [[0, 1], [2]]),  # 2 sees the memory of 1, but not that of 0
+        ([0, 0, 1], [[0, 1], [2]]),  # rank 2 sees the memory of rank 1, but not that of rank 0
     ],
 )
 def test_machines_are_those_who_took_the_same_memory(leaders, machines):

@@ -1,4 +1,4 @@
-"""Workers with endpoints of their own that share a store: threads here, or processes."""
+"""Workers with endpoints of their own that share a store, in threads or in processes."""
 
 import os
 import time
@@ -16,7 +16,7 @@ TIMEOUT = 5.0
 
 
 def in_threads(size, work, servers=None, **options):
-    """[work(store) for each rank], in threads of this process that talk over sockets."""
+    """Returns [work(store) for each rank], run in threads that talk over sockets."""
     options = {"timeout": TIMEOUT, "stall_timeout": 10.0} | options
     with ExitStack() as stack:
         endpoints = [stack.enter_context(Endpoint(SECRET, timeout=TIMEOUT)) for _ in range(size)]
@@ -31,9 +31,9 @@ def in_threads(size, work, servers=None, **options):
 
 
 def in_processes(size, folder, work, *args, limit=60.0, allow=(), **options):
-    """{rank: work(store, *args)}, each in a process of its own.
+    """Returns {rank: work(store, *args)}, each in a process of its own.
 
-    What a rank raises is its result, as text. Ranks of `allow` may end without one.
+    An exception becomes a result, as text. Ranks in `allow` may end without a result.
     """
     results = forking.Queue()
     job = (folder, work, args, {"timeout": TIMEOUT, "stall_timeout": 30.0} | options, results)

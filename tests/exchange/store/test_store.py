@@ -193,7 +193,7 @@ def test_a_file_that_holds_no_states_is_an_error_for_all(tmp_path):
     assert in_threads(2, load) == [True, True]
 
 
-# what goes wrong
+# errors
 
 WRONG = [
     (lambda s: s.push("v", np.ones(3)), "key must have a value, got 'v'"),

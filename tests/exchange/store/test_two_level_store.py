@@ -1,4 +1,4 @@
-"""Stores over a Group, and of two levels."""
+"""Stores over a Group, and stores of two levels."""
 
 import os
 import signal

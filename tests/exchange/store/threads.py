@@ -1,4 +1,4 @@
-"""Workers that are threads of this process, for tests that need no more."""
+"""Workers as threads of this process, for tests that need no processes."""
 
 import threading
 from concurrent.futures import Future, wait
@@ -7,7 +7,7 @@ LIMIT = 60.0  # seconds
 
 
 def start(function, *args):
-    """A Future of function(*args), which runs in a thread."""
+    """Runs function(*args) in a thread; returns its Future."""
     future = Future()
 
     def run():
@@ -21,9 +21,9 @@ def start(function, *args):
 
 
 def together(size, function, *args):
-    """[function(rank, *args) for each rank], at the same time.
+    """Returns [function(rank, *args) for each rank], run concurrently.
 
-    The first error is raised when all have ended, so none finds gone what the others still use.
+    Waits for all before it raises the first error, so that shared objects outlive their users.
     """
     futures = [start(function, rank, *args) for rank in range(size)]
     wait(futures, LIMIT)

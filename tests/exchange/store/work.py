@@ -1,4 +1,4 @@
-"""Tasks of the workers in the store tests."""
+"""Tasks for the workers of the store tests."""
 
 import os
 import signal
@@ -8,11 +8,11 @@ import numpy as np
 
 STEPS = 5
 SIZES = {"w": (3, 4), "b": (), "big": (1001,)}
-BIG = 100  # numbers from which a key is split
+BIG = 100  # keys with more numbers are split
 
 
 def descend(key, value, gradient, slots):
-    """Momentum, so that there is something to keep."""
+    """SGD with momentum, so that there are slots to keep."""
     velocity = slots.setdefault("velocity", np.zeros_like(value))
     slots["steps"] = slots.get("steps", 0) + 1
     velocity *= 0.5
@@ -30,7 +30,7 @@ def gradients(rank, step):
 
 
 def train(store, steps=STEPS):
-    """Some steps: the values of all keys at the end."""
+    """Trains some steps; returns the final values of all keys."""
     keys, out = list(SIZES), [np.empty_like(value) for value in values()]
     store.set_optimizer(descend)
     store.broadcast(keys, values(store.rank), out)
@@ -42,7 +42,7 @@ def train(store, steps=STEPS):
 
 
 def expected(size, steps=STEPS):
-    """What `train` comes to in mode "sync"."""
+    """Returns what `train` returns in mode "sync"."""
     out, slots = values(0), {}
     for step in range(steps):
         several = [gradients(rank, step) for rank in range(size)]
@@ -52,7 +52,7 @@ def expected(size, steps=STEPS):
 
 
 def killed(store, who, sign):
-    """Rank `who` ends in the middle; the others' error must tell."""
+    """Rank `who` is killed or stopped in the middle; the others' error must name it."""
     value = np.zeros(10, np.float32)
     store.set_optimizer(descend)
     store.broadcast("w", value, value)

@@ -1,4 +1,4 @@
-"""The file of optimizer states is there as a whole or not at all."""
+"""The file of optimizer states is written completely or not at all."""
 
 import os
 

@@ -1,6 +1,4 @@
-"""Requests that no sound worker sends: refused, counted as a lost worker where they make no sense
-at all, and never the end of the server.
-"""
+"""Invalid requests are refused, senseless ones count as a lost worker, and the server survives."""
 
 import random
 from contextlib import contextmanager
@@ -24,7 +22,7 @@ ONES = np.ones(4, np.float32)
 
 @contextmanager
 def serving(size=2, **options):
-    """A server with one key, and a function that connects to it as a rank."""
+    """Yields a server with one key, and a function that connects to it as a rank."""
     options = StoreOptions(**{"timeout": 20.0, "stall_timeout": 0.2, "mode": "async"} | options)
     with Endpoint(SECRET, timeout=20.0) as endpoint:
         server = StoreServer(endpoint, size, options=options)

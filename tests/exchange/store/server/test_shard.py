@@ -1,4 +1,4 @@
-"""Pushes and pulls on a server, mode by mode, with neither sockets nor processes."""
+"""Pushes and pulls on a server in each mode, without sockets or processes."""
 
 import time
 import weakref
@@ -31,7 +31,7 @@ def ones(number=1.0, dtype=np.float32):
 
 
 def held(future):
-    """Whether it still waits after a moment."""
+    """Returns whether the future is still pending after a moment."""
     time.sleep(0.05)
     return not future.done()
 
@@ -119,7 +119,7 @@ def test_who_comes_late_is_dropped_and_counted_until_it_has_pulled():
     assert (counts["pushes"], counts["dropped"], counts["staleness"]) == (8, 2, {0: 6})
 
 
-# who leaves
+# workers that leave
 
 
 @pytest.mark.parametrize("pushed", [False, True])
@@ -200,7 +200,7 @@ def test_an_update_may_be_told_how_many_of_others_its_worker_has_not_seen(mode):
     shard.set_optimizer(lambda *arguments: told.append(arguments[-1].others), with_context=True)
     for rank in (0, 0, 1, 0, 1):
         shard.push(rank, "w", ones())
-    shard.leave(1)  # nobody waits for it
+    shard.leave(1)  # no one waits for it
     shard.pull(0, "w")
     shard.push(0, "w", ones())
     assert told == [0, 0, 2, 1, 3, 0]
@@ -252,7 +252,7 @@ def test_other_modes_need_an_optimizer(mode):
         shard_of(mode=mode, update=None).push(0, "w", ones())
 
 
-# what goes wrong
+# errors
 
 
 def test_a_lost_worker_ends_all_waits_with_one_error():
