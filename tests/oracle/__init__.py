@@ -1,1 +1,1 @@
-"""Networks drawn at random, computed by two backends, and compared: the oracle of the suite."""
+"""Random networks, computed on two backends and compared: the oracle of the test suite."""

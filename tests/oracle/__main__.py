@@ -1,6 +1,6 @@
 """python -m tests.oracle --networks 20000 --seed 1 --processes 2 --json failures.jsonl
 
-Draws networks, compares them, and tells how many differ; each that does is made smaller.
+Draws networks, compares the backends, and reports failures, each reduced to a small case.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def parsed():
 
 
 def told(outcome, arguments):
-    """Prints a failure, and writes it down; its Outcome once it is smaller."""
+    """Prints a failure and appends it to the file; returns its Outcome, reduced if possible."""
     if outcome.kind in ("differs", "raised") and arguments.reduce:
         outcome = reduced(outcome, arguments.reduce)
     print(f"number {outcome.index} {outcome.kind}: {outcome.told}")

@@ -1,4 +1,4 @@
-"""A case to compare: a network, and everything that decides on its numbers."""
+"""A case to compare: a network, and everything that determines its numbers."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ MASKS = ("none", "ones", "ragged", "holes", "empty")
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A network and a batch, given by a seed.
+    """A network and a batch, determined by a seed.
 
     Parameters
     ----------
@@ -19,14 +19,14 @@ class Case:
     batch : int
         Examples.
     seed : int
-        Of features, labels, and what is added to parameters.
+        Seed of features, labels and the parameters' noise.
     mask : str
-        Of sequences, one of MASKS: "ragged" ends early, "holes" has steps missing anywhere,
-        "empty" has sequences without a step as well.
+        Mask of sequences, one of MASKS: "ragged" ends early, "holes" lacks arbitrary steps, "empty"
+        includes sequences without a step.
     training : bool
-        Compare gradients and updates, else predictions and losses in use.
+        Whether to compare gradients and updates; otherwise predictions and losses in inference.
     shaken : bool
-        Whether parameters and buffers start beside their first values, so that none are 0 or equal.
+        Whether noise is added to initial parameters and buffers, so that none are 0 or equal.
     weights : bool
         Whether examples have weights.
     """
@@ -51,7 +51,7 @@ class Case:
         return f"Case({', '.join(chosen)})"
 
     def _repr_pretty_(self, printer, cycle):
-        printer.text(repr(self))  # Hypothesis would print each field of each layer
+        printer.text(repr(self))  # Hypothesis would print every field of every layer
 
     def to_dict(self):
         rest = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "conf"}

@@ -1,4 +1,4 @@
-"""Processes that examine cases; one that dies is replaced, and its case reported."""
+"""Child processes that examine cases; a child that dies is replaced, and its case reported."""
 
 import multiprocessing
 from multiprocessing.connection import wait
@@ -12,7 +12,7 @@ SPAWNED = multiprocessing.get_context("spawn")
 
 
 def examine(connection, seed, indices):
-    """Runs in a child: says which case comes next, then what came of it."""
+    """Examines cases in a child: sends each index, then its Outcome; at last None."""
     for index in indices:
         connection.send(index)
         connection.send(examined(seed, index))
@@ -20,7 +20,7 @@ def examine(connection, seed, indices):
 
 
 class Child:
-    """A process with a share of the cases, at which it does `work`; `starting` starts it."""
+    """A process that does `work` on its share of the cases; `starting` creates it."""
 
     def __init__(self, seed, indices, work=examine, starting=SPAWNED):
         self.seed, self.indices, self.current, self.done = seed, list(indices), None, False
@@ -36,7 +36,7 @@ class Child:
         self.heard = monotonic()
 
     def received(self):
-        """The Outcome that the process has sent, that of a case that killed it, or None."""
+        """Receives a message; returns an Outcome, also of a case that crashed, or None."""
         try:
             message = self.connection.recv()
         except EOFError:
@@ -52,7 +52,7 @@ class Child:
         return None
 
     def overdue(self):
-        """The Outcome of a case that takes too long, or None."""
+        """Returns a "hung" Outcome if the current case takes too long, else None."""
         if monotonic() - self.heard < PATIENCE:
             return None
         self.process.kill()
@@ -72,7 +72,7 @@ class Child:
 
 
 def outcomes(seed, networks, processes, start=0, **options):
-    """Yields the Outcome of each case as it comes; options are those of a Child."""
+    """Yields each case's Outcome as it completes; options are those of Child."""
     fill_in_processes()
     shares = [range(start + i, start + networks, processes) for i in range(processes)]
     children = [Child(seed, share, **options) for share in shares]

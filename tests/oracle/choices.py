@@ -1,4 +1,4 @@
-"""Sources of choices: Hypothesis, which can shrink them, or a plain generator with a seed."""
+"""Sources of random choices: Hypothesis, which can shrink them, or a seeded generator."""
 
 import random
 
@@ -6,23 +6,23 @@ from hypothesis import strategies as st
 
 
 class Choices:
-    """Base: `integer` is drawn by a subclass, all else is made of it. Small numbers are simple."""
+    """Base class: subclasses draw `integer`, all else derives from it. Small numbers are simple."""
 
     def integer(self, low, high):
-        """A whole number in [low, high]."""
+        """Draws an integer in [low, high]."""
         raise NotImplementedError
 
     def pick(self, options):
-        """One of `options`; the first is the simplest."""
+        """Draws one of `options`; the first is the simplest."""
         return options[self.integer(0, len(options) - 1)]
 
     def chance(self, share):
-        """True with probability `share`."""
+        """Returns True with probability `share`."""
         return self.integer(0, 99) >= 100 - round(100 * share)
 
 
 class Seeded(Choices):
-    """Choices of a generator: the same for the same seed."""
+    """Choices of a seeded generator, reproducible."""
 
     def __init__(self, seed):
         self._random = random.Random(seed)
@@ -32,7 +32,7 @@ class Seeded(Choices):
 
 
 class Shrinking(Choices):
-    """Choices of Hypothesis."""
+    """Choices drawn by Hypothesis."""
 
     def __init__(self, draw):
         self._draw = draw

@@ -1,13 +1,12 @@
-"""Comparison of two backends: differences beyond what rounding explains.
+"""Comparison of two backends: differences that rounding cannot explain.
 
-The permitted difference of an array is measured, not set: the same graph is evaluated in float64 a
-few times, with each result off by a rounding error of its type at random (see rounding.py), and
-FACTOR times the largest change that an entry of the array has seen then is permitted, plus FLOOR
-units in the last place of its largest entry. A gradient that is 0 in exact arithmetic is thus
-measured against the terms that cancel. Where a kink is near (relu at 0, equal maxima, a clipping
-threshold), these runs fall to either side of it, so a jump is permitted where one of them jumps; a
-difference is looked at again with MANY runs and with MOST, some with larger errors, before it is
-reported.
+Each array's tolerance is measured, not set: the same graph is evaluated in float64 a few times with
+random rounding errors of each result's type (see rounding.py). The tolerance is FACTOR times the
+largest change of any entry in these runs, plus FLOOR units in the last place of the largest entry.
+A gradient that is 0 in exact arithmetic is thus measured against the terms that cancel. Near a kink
+(relu at 0, equal maxima, a clipping threshold) the runs fall on either side, so a jump is permitted
+if one of them jumps. A difference is checked again with MANY and then MOST runs, some with larger
+errors, before it is reported.
 """
 
 from dataclasses import dataclass
@@ -20,13 +19,13 @@ from tests.oracle.rounding import UNIT, available
 
 FACTOR, FLOOR = 6.0, 8.0
 FEW, MANY, MOST = 3, 24, 240
-LARGER = 3.0  # size of the errors in every other of the MANY runs
-OUT_OF_RANGE = 1e30  # float32 ends at 3e38, and squares of such numbers before
+LARGER = 3.0  # scale of the errors in every other of the MANY runs
+OUT_OF_RANGE = 1e30  # float32 ends at 3e38, and squares overflow earlier
 
 
 @dataclass(frozen=True)
 class Difference:
-    """An array that differs: its largest error, what was permitted, and its largest entry."""
+    """An array that differs: its largest error, the permitted error, and its largest entry."""
 
     name: str
     error: float
@@ -42,9 +41,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case: `differences`, or why there is nothing to compare (`skipped`).
+    """The result of a case: its `differences`, or why it was not compared (`skipped`).
 
-    `margin` is the largest share of what is permitted that an array needed.
+    `margin` is the largest ratio of error to permitted error of any array.
     """
 
     differences: tuple = ()
@@ -53,7 +52,7 @@ class Verdict:
 
 
 def compare(case, backend="onednn"):
-    """The Verdict on a case. Whatever a backend raises is passed on."""
+    """Returns the Verdict on a case. Exceptions of a backend propagate."""
     if not startable(case):
         return Verdict(skipped="refused")
     found = Computation(case, backend)()
@@ -80,7 +79,7 @@ def compare(case, backend="onednn"):
 
 
 def startable(case):
-    """Whether the initializers that were drawn can fill the parameters' shapes."""
+    """Returns whether the initializers drawn can fill the parameters' shapes."""
     try:
         start_of(case)
     except (ConfigError, ShapeError):
@@ -98,7 +97,7 @@ def evaluated(compute, oracle, errors=None, size=1.0):
 
 
 def spread_of(compute, oracle, exact, runs, larger=False):
-    """{name: largest change of an entry} over runs with errors."""
+    """Returns {name: largest change of an entry} over runs with random errors."""
     spread = dict.fromkeys(exact, 0.0)
     for run in range(runs):
         size = LARGER if larger and run % 2 else 1.0
@@ -110,7 +109,7 @@ def spread_of(compute, oracle, exact, runs, larger=False):
 
 
 def differing(found, exact, spread, unit):
-    """([Difference], the largest share of what is permitted that was needed)"""
+    """Returns ([Difference], the largest ratio of error to permitted error)."""
     differences, margin = [], 0.0
     for name, wanted in exact.items():
         scale, floor = largest(wanted), UNIT["float32"] if "updated" in name else unit
@@ -125,6 +124,6 @@ def differing(found, exact, spread, unit):
 
 
 def largest(array):
-    """The largest absolute value; 0 of none."""
+    """Returns the largest absolute value, 0 for an empty array."""
     with np.errstate(invalid="ignore"):
         return float(np.abs(array).max(initial=0.0))

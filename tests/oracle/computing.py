@@ -11,7 +11,7 @@ UPDATES = 5
 
 
 def start_of(case):
-    """(parameters, buffers) that every backend starts from, float32 vectors."""
+    """Returns the float32 (parameters, buffers) that every backend starts from."""
     params, buffers = initial_params(case.conf), initial_buffers(case.conf)
     if case.shaken:
         rng = np.random.default_rng(case.seed + 1)
@@ -21,7 +21,7 @@ def start_of(case):
 
 
 class Computation:
-    """A case on a backend, ready to be computed as often as is wanted from the same start."""
+    """A case on a backend, which can be computed repeatedly from the same start."""
 
     def __init__(self, case, backend):
         self.case, self.batch = case, batch_of(case)
@@ -29,8 +29,8 @@ class Computation:
         self.start = (*start_of(case), self.replica.slots.copy())
 
     def __call__(self):
-        """{kind/name: array}: of a case in training the loss, gradients, buffers and what five
-        updates make of the parameters; of one in use the losses and predictions.
+        """Returns {kind/name: array}: in training the loss, gradients, buffers, and parameters
+        after five updates; in inference the losses and predictions.
         """
         self.replica.load(*self.start)
         with of_nan(self.replica.backend):
@@ -57,6 +57,6 @@ class Computation:
 
 
 def parts(kind, layout, vector):
-    """{kind/name: copy} of the arrays in a vector."""
+    """Returns {kind/name: copy} of the arrays in a vector."""
     views = layout.views(np.array(vector, np.float64))
     return {f"{kind}/{name}": view for name, view in views.items()}

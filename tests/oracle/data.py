@@ -1,4 +1,4 @@
-"""Batches for any network: features that its layers take, labels that its losses take."""
+"""Batches for any network: features that suit its layers, labels that suit its losses."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from tests.oracle.labels import labels_of
 
 
 def batch_of(case):
-    """The Batch of a case: float32 numbers, and int32 classes."""
+    """Returns the Batch of a case: float32 features and int32 classes."""
     conf, n, rng = case.conf, case.batch, np.random.default_rng(case.seed)
     columns = {
         column: features_of(conf, name, (n, *conf.input_shapes[name]), rng)
@@ -26,7 +26,7 @@ def batch_of(case):
 
 
 def features_of(conf, name, shape, rng):
-    """An input's numbers: indices where something looks them up, else normal ones."""
+    """Returns an input's numbers: indices if a layer looks them up, else normal numbers."""
     limit = highest_index(conf, name, shape[0])
     if limit is not None:
         return rng.integers(0, limit, shape).astype(np.float32)
@@ -34,7 +34,7 @@ def features_of(conf, name, shape, rng):
 
 
 def highest_index(conf, name, batch):
-    """How many whole numbers an input may hold; None where it may hold any number."""
+    """Returns the number of valid indices of an input; None if it takes any number."""
     limits = [limit_of(place, name, batch) for place in conf.stack if name in place.sources]
     return min((limit for limit in limits if limit is not None), default=None)
 
@@ -47,12 +47,12 @@ def limit_of(place, name, batch):
     if second and isinstance(layer, BatchReindex):
         return batch
     if second and isinstance(layer, Recurrent):
-        return 2  # whether a step goes on with the sequence before it
+        return 2  # whether a step continues the sequence
     return None
 
 
 def masks_of(case, rng):
-    """{column: mask (n, T)} for every input and every label that is a sequence."""
+    """Returns {column: mask (n, T)} for every sequence input and sequence label."""
     if case.mask == "none":
         return {}
     conf = case.conf
@@ -65,7 +65,7 @@ def masks_of(case, rng):
 
 
 def mask(case, steps, rng):
-    """(n, T) of 0 and 1."""
+    """Returns a mask (n, T) of 0 and 1."""
     least = 0 if case.mask == "empty" else 1
     lengths = rng.integers(least, steps + 1, case.batch)
     there = np.arange(steps) < lengths[:, None]

@@ -1,23 +1,23 @@
-"""One layer for a given shape, whichever type."""
+"""Draws a layer of any type for a given shape."""
 
 from math import prod
 
 from sparkdl.errors import ConfigError, ShapeError
 from tests.oracle import plain_layers, windows
 
-LARGEST = 600  # numbers in an example's output
+LARGEST = 600  # size of an example's output
 DRAWN = plain_layers.DRAWN | windows.DRAWN
 OFTEN, CORE = 4, ("Conv", "Dense", "BatchNorm", "LayerNorm", "MaxPool", "AvgPool", "LSTM", "GRU")
 RARE = {"Frozen", "TimeDistributed"}
 
 
 def layer_for(choices, shape, wrapped=False):
-    """A layer that takes an example of this shape.
+    """Returns a layer that takes an example of this shape.
 
     Raises
     ------
     ShapeError
-        Where the one that was drawn cannot take it after all, or makes too much of it.
+        If the layer drawn rejects the shape after all, or its output is too large.
     """
     names = [
         name
@@ -31,7 +31,7 @@ def layer_for(choices, shape, wrapped=False):
 
 
 def after_all(layer, shape):
-    """The shape behind `layer`, with the Flatten that a network would put in."""
+    """Returns the output shape of `layer`, after the Flatten that a network would insert."""
     if layer.takes_rows and len(shape) > 2:
         shape = (prod(shape),)
     out = layer.out_shape(shape)
@@ -41,7 +41,7 @@ def after_all(layer, shape):
 
 
 def fitting(make, tries=4):
-    """What `make` draws without being refused, after a few tries."""
+    """Returns the first valid result of `make`, after a few tries."""
     for left in range(tries, 0, -1):
         try:
             return make()

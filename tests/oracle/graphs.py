@@ -1,4 +1,4 @@
-"""Networks whose layers branch and join, with several inputs and outputs, and shared parameters."""
+"""Random graphs of layers that branch and join, with several inputs and outputs, and sharing."""
 
 from contextlib import suppress
 
@@ -16,7 +16,7 @@ ADDING = {"AddedLoss", "Reconstruction"}
 
 
 class Growing:
-    """A graph that grows: the shapes of what there is, and the vertices."""
+    """A graph under construction: its vertices, and the shapes of all names."""
 
     def __init__(self, inputs):
         self.inputs, self.shapes, self.vertices = dict(inputs), dict(inputs), []
@@ -34,7 +34,7 @@ class Growing:
 
     @property
     def open(self):
-        """Names that more may follow."""
+        """Names that may get another reader."""
         return [name for name in self.shapes if name not in self.scored | self.closed]
 
     @property
@@ -44,7 +44,7 @@ class Growing:
 
 
 def graph_conf(choices, options):
-    """A GraphConf."""
+    """Draws a GraphConf."""
     graph = Growing(inputs_of(choices))
     for _ in range(choices.integer(1, 6)):
         step = choices.pick((follow, follow, join, join, share))
@@ -58,7 +58,7 @@ def graph_conf(choices, options):
 
 
 def inputs_of(choices):
-    """{name: shape}: often of one shape, so that they can be joined."""
+    """Draws {name: shape}, often with equal shapes, so that inputs can be joined."""
     from tests.oracle.networks import example_shape
 
     shape = example_shape(choices)
@@ -69,7 +69,7 @@ def inputs_of(choices):
 
 
 def related(choices, shape):
-    """A shape that differs along one axis, or lacks the last ones."""
+    """Draws a shape that differs along one axis or lacks the last axes."""
     if choices.chance(0.4):
         return shape[: choices.integer(1, len(shape))]
     axis = choices.integer(0, len(shape) - 1)
@@ -77,7 +77,7 @@ def related(choices, shape):
 
 
 def follow(choices, graph):
-    """One more layer with one input."""
+    """Adds a layer with one input."""
     source = choices.pick(graph.unread or graph.open)
     if choices.chance(0.3):
         source = choices.pick(graph.open)
@@ -86,7 +86,7 @@ def follow(choices, graph):
 
 
 def share(choices, graph):
-    """A vertex again, with the same parameters, at another place of the same shape."""
+    """Adds a vertex that shares an earlier one's parameters, on an input of the same shape."""
     owners = [
         vertex
         for vertex in graph.vertices
@@ -108,7 +108,7 @@ def share(choices, graph):
 
 
 def join(choices, graph):
-    """A layer with several inputs."""
+    """Adds a layer with several inputs."""
     several = [kind for kind in JOINS if kind not in BATCHWISE or choices.chance(0.3)]
     make = JOINS[choices.pick(several)]
     names = [choices.pick(graph.open) for _ in range(choices.pick((2, 2, 2, 3)))]
@@ -130,7 +130,7 @@ def join(choices, graph):
 
 
 def unstack(choices, graph, name, count):
-    """The batches that a Stack has put behind each other, after a layer that sees them all."""
+    """Adds, at random, a layer over the stacked batches, then an Unstack for each."""
     shape = graph.shapes[name]
     graph.closed.add(name)
     if choices.chance(0.6):
@@ -145,7 +145,7 @@ def unstack(choices, graph, name, count):
 
 
 def with_input(graph, name, key, shape):
-    """(names, shapes) of what is read, and of an input beside it, which is made where missing."""
+    """Returns (names, shapes) of `name` and an extra input, which is added if missing."""
     if graph.shapes.setdefault(key, shape) != shape:
         raise ShapeError(f"{key} has the shape {graph.shapes[key]}, not {shape}")
     graph.inputs[key] = shape

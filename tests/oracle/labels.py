@@ -1,4 +1,4 @@
-"""Labels for any loss: classes, distributions, signs, spelled sequences, boxes."""
+"""Labels for any loss: classes, distributions, signs, label sequences, boxes."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sparkdl.nn.inputs.labels import label_requirements
 
 
 def labels_of(place, n, rng):
-    """Labels (n, ...) of the output at `place`."""
+    """Returns labels (n, ...) of the output at `place`."""
     loss, (kind, shape, units) = place.layer.loss, label_requirements(place)
     if loss.type_name in MADE:
         return MADE[loss.type_name](loss, (n, *shape), place, rng)
@@ -16,12 +16,12 @@ def labels_of(place, n, rng):
 
 
 def axis_of(place):
-    """The axis of labels that holds the units."""
+    """Returns the labels' axis of units."""
     return 1 if len(place.out_shape) > 2 else -1
 
 
 def classes(loss, shape, units, rng):
-    """Classes, some of them the one that is left out."""
+    """Draws classes, some of them the ignored label."""
     drawn = rng.integers(0, units, shape)
     ignored = getattr(loss, "ignore_label", None)
     if ignored is not None:
@@ -30,7 +30,7 @@ def classes(loss, shape, units, rng):
 
 
 def spelled(loss, shape, place, rng):
-    """Sequences for CTC, without the blank, some shorter than others."""
+    """Draws CTC label sequences without the blank, of different lengths."""
     units = place.out_shape[-1]
     others = [c for c in range(units) if c != loss.blank] or [-1]
     drawn = np.array(others)[rng.integers(0, len(others), shape)]
@@ -39,7 +39,7 @@ def spelled(loss, shape, place, rng):
 
 
 def boxes(loss, shape, place, rng):
-    """Objects for YOLO2: in some cells, corners around a middle in that cell, and a class."""
+    """Draws YOLO2 objects: in some cells, box corners around a center in the cell, and a class."""
     n, many, rows, columns = shape
     labels = np.zeros(shape)
     for example, row, column in np.ndindex(n, rows, columns):
@@ -72,7 +72,7 @@ def counts(shape, axis, rng):
 
 
 def distribution(shape, axis, rng):
-    """Shares that sum to 1, for some examples one of them all."""
+    """Draws shares that sum to 1, for some examples one-hot."""
     shares = rng.uniform(0, 1, shape)
     if rng.random() < 0.5:
         shares = shares == shares.max(axis=axis, keepdims=True)

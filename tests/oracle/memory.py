@@ -1,17 +1,17 @@
-"""Memory whose every number is NaN until it is written: a kernel that reads too early is seen."""
+"""Memory filled with NaN, which exposes kernels that read before writing."""
 
 import os
 from contextlib import contextmanager
 
 from sparkdl import engine
 
-NAN = 0xFF  # each byte; as bfloat16, float32 and float64 that is NaN
-PATTERN = {"MALLOC_PERTURB_": "128"}  # glibc fills what malloc gives with 0x7f: 3.4e38
+NAN = 0xFF  # every byte; NaN as bfloat16, float32 and float64
+PATTERN = {"MALLOC_PERTURB_": "128"}  # glibc then fills malloc's memory with 0x7f: 3.4e38
 
 
 @contextmanager
 def of_nan(name):
-    """Programs that are compiled in the block for the backend `name` get such memory."""
+    """Gives NaN-filled memory to programs compiled for backend `name` in the block."""
     backend = engine.backends.get(name)
 
     def empty(size):
@@ -27,5 +27,5 @@ def of_nan(name):
 
 
 def fill_in_processes():
-    """Processes that are started from now on fill what libraries allocate as well."""
+    """Makes malloc fill its memory in processes started from now on."""
     os.environ.update(PATTERN)

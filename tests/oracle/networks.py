@@ -1,4 +1,4 @@
-"""Cases: a network of a few layers, and how it is run."""
+"""Draws cases: a network of a few layers, and how it runs."""
 
 from sparkdl.nn import NetworkConf
 from tests.nn.examples import CLIPPINGS, CONSTRAINTS, INITIALIZERS
@@ -13,12 +13,12 @@ BATCHES = (1, 2, 3, 17, 64)
 
 
 def case(choices):
-    """A Case.
+    """Draws a Case.
 
     Raises
     ------
     ConfigError, ShapeError
-        Where the package refuses what was drawn.
+        If the package rejects the options drawn.
     """
     make = graph_conf if choices.chance(0.35) else network_conf
     conf = make(choices, network_options(choices))
@@ -35,7 +35,7 @@ def case(choices):
 
 
 def network_options(choices):
-    """Options of a network but for its layers."""
+    """Draws a network's options other than its layers."""
     options = {"optimizer": optimizer(choices), "seed": choices.integer(0, 99)}
     if choices.chance(0.35):
         options["dtype"] = "bfloat16"
@@ -54,14 +54,14 @@ def network_options(choices):
 
 
 def example_shape(choices):
-    """(F,), (T, F), (C, H, W) or (C, D, H, W), each axis from 1."""
+    """Draws (F,), (T, F), (C, H, W) or (C, D, H, W), each axis at least 1."""
     rank = choices.pick((1, 2, 2, 3, 3, 4))
     most = {1: 8, 2: 7, 3: 7, 4: 4}[rank]
     return tuple(choices.integer(1, most) for _ in range(rank))
 
 
 def network_conf(choices, options):
-    """A NetworkConf."""
+    """Draws a NetworkConf."""
     shape = first = example_shape(choices)
     drawn = []
     if len(first) < 3 and choices.chance(0.06):
@@ -76,7 +76,7 @@ def network_conf(choices, options):
 
 
 def looked_up(choices, first):
-    """([a layer that takes whole numbers], the shape behind it)"""
+    """Returns ([a layer that takes indices], its output shape)."""
     name = "Embedding" if choices.chance(0.3) else "EmbeddingSequence"
     layer = INDEXED[name][1](choices, first)
     shape = (1,) if name == "Embedding" else first

@@ -1,4 +1,4 @@
-"""Options that many layers have, drawn for whichever of them a class has."""
+"""Options shared by many layers, drawn for those that a class has."""
 
 from dataclasses import fields, replace
 
@@ -12,7 +12,7 @@ from tests.nn.examples import (
 )
 
 RATES = (0.0, 0.5, 2.0)
-OPTIONAL = {  # option: (how often it is given, what it may be)
+OPTIONAL = {  # option: (probability, possible values)
     "activation": (0.6, ACTIVATIONS),
     "bias": (0.2, (False,)),
     "bias_constraints": (0.03, [(c,) for c in CONSTRAINTS]),
@@ -38,7 +38,7 @@ OPTIONAL = {  # option: (how often it is given, what it may be)
 
 
 def options_of(choices, cls, given=()):
-    """{option: value} for some of the options of OPTIONAL that `cls` has and `given` lacks."""
+    """Draws {option: value} for some options in OPTIONAL that `cls` has and `given` lacks."""
     names = {item.name for item in fields(cls)} - set(given)
     drawn = {}
     for name, (share, values) in OPTIONAL.items():
@@ -50,6 +50,6 @@ def options_of(choices, cls, given=()):
 
 
 def optimizer(choices):
-    """An optimizer, now and then with a schedule in place of a rate."""
+    """Draws an optimizer, sometimes with a schedule as its rate."""
     drawn = choices.pick(OPTIMIZERS)
     return replace(drawn, learning_rate=choices.pick(SCHEDULES)) if choices.chance(0.2) else drawn

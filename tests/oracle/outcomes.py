@@ -1,4 +1,4 @@
-"""Outcomes of one network, in words that can be counted and written down."""
+"""Outcomes of a network, in a form that can be counted and saved."""
 
 import traceback
 from collections import Counter
@@ -16,9 +16,9 @@ FAILED = ("differs", "raised", "crashed", "hung")
 
 @dataclass
 class Outcome:
-    """`kind` is "same", "skipped", "refused" or one of FAILED; `told` says why.
+    """`kind` is "same", "skipped", "refused" or one of FAILED; `told` is the reason.
 
-    `excess` is the largest error as a multiple of what is permitted.
+    `excess` is the largest ratio of error to permitted error.
     """
 
     index: int
@@ -38,12 +38,12 @@ class Outcome:
 
 
 def drawn(seed, index):
-    """Case number `index` of a run with this seed; ConfigError or ShapeError where refused."""
+    """Draws case `index` of the run with this seed, or raises ConfigError or ShapeError."""
     return case(Seeded(f"{seed}/{index}"))
 
 
 def examined(seed, index):
-    """The Outcome of case number `index`."""
+    """Returns the Outcome of case `index`."""
     start = perf_counter()
     try:
         one = drawn(seed, index)
@@ -55,7 +55,7 @@ def examined(seed, index):
 
 
 def judged(one, index=0):
-    """The Outcome of a case."""
+    """Returns the Outcome of a case."""
     about = {"case": one.to_dict(), "layers": [p.layer.type_name for p in one.conf.stack]}
     try:
         verdict = compare(one)
@@ -68,13 +68,13 @@ def judged(one, index=0):
 
 
 def place_of(error):
-    """An exception, and where it came from."""
+    """Returns an exception's type, place of origin and message."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}: {error}"
 
 
 def counted(outcomes):
-    """{what: Counter} of outcomes: by kind, layer, dtype, batch and mask."""
+    """Returns {name: Counter} of outcomes by kind, layer, dtype, batch and mask."""
     counts = {name: Counter() for name in ("kind", "layer", "dtype", "batch", "mask")}
     for outcome in outcomes:
         counts["kind"][outcome.kind] += 1

@@ -1,10 +1,10 @@
-"""Output layers with each loss, of as many units as the loss needs."""
+"""Output layers with each loss, with as many units as it needs."""
 
 from sparkdl.errors import ShapeError
 from sparkdl.nn import layers, losses
 from tests.oracle.options import options_of
 
-MOST = 12  # units for which a number each is written down
+MOST = 12  # units for lists of a number per unit
 
 
 def plain(cls, **drawers):
@@ -14,7 +14,7 @@ def plain(cls, **drawers):
 
 
 def weights(choices, units):
-    """A factor for each unit, one of them 0; or none."""
+    """Draws a factor for each unit, one of them 0, or none."""
     if units > MOST or choices.chance(0.7):
         return None
     return tuple(choices.pick((1.0, 0.5, 2.0, 0.0)) for _ in range(units))
@@ -107,7 +107,7 @@ ROWS = [name for name in DRAWN if name not in ("ctc", "yolo2")]
 
 
 def output_for(choices, shape):
-    """An output layer that may follow an example of this shape."""
+    """Draws an output layer for an example of this shape."""
     kinds = ["Output", "LossLayer", *(["RnnOutput"] if len(shape) == 2 else [])]
     kind = choices.pick([*kinds, *(["CenterLossOutput"] if len(shape) != 2 else [])])
     common = {"loss_weight": choices.pick((1.0, 1.0, 0.5))}
@@ -128,7 +128,7 @@ def output_for(choices, shape):
 
 
 def loss_layer(choices, shape, options):
-    """A loss of what the layer before gives."""
+    """Draws a loss layer for the preceding layer's output."""
     names = [*ROWS, *(["ctc"] if len(shape) == 2 else []), *(["yolo2"] if len(shape) == 3 else [])]
     name = choices.pick(names)
     if len(shape) == 3 and shape[0] > 5 and choices.chance(0.5):

@@ -1,4 +1,4 @@
-"""Layers with one input that slide over nothing: rows, sequences, noise, normalization."""
+"""Layers with one input and no windows: rows, sequences, noise, normalization."""
 
 from math import prod
 
@@ -11,7 +11,7 @@ ALL = (1, 2, 3, 4)
 
 
 def of(cls, **drawers):
-    """Draws `cls` with the options that `drawers` {option: function (choices, shape)} give."""
+    """Draws `cls` with options drawn by `drawers` {option: function (choices, shape)}."""
 
     def draw(choices, shape):
         given = {name: function(choices, shape) for name, function in drawers.items()}
@@ -149,7 +149,7 @@ def units(cls, **more):
     return of(cls, units=number(1, 5), **more)
 
 
-DRAWN = {  # type: (ranks of examples that it takes, function (choices, shape))
+DRAWN = {  # type: (accepted ranks of examples, function (choices, shape))
     "Dense": (ALL, units(layers.Dense)),
     "Activation": (ALL, of(layers.Activation, function=one(*ACTIVATIONS))),
     "ArgMax": (ALL, arg_max),
@@ -229,7 +229,7 @@ DRAWN = {  # type: (ranks of examples that it takes, function (choices, shape))
     "VariationalAutoencoder": (ROWS, variational),
     "Reconstruction": (ROWS, reconstruction),
 }
-INDEXED = {  # layers that take whole numbers, so only at the network's input
+INDEXED = {  # layers that take indices, so only first in a network
     "Embedding": ((1,), units(layers.Embedding, vocabulary_size=number(1, 5))),
     "EmbeddingSequence": (
         (1, 2),

@@ -1,4 +1,4 @@
-"""A smaller case that fails as a larger one does: layers, options and sizes go one by one."""
+"""Reduces a failing case: drops layers and options and shrinks sizes one by one."""
 
 from copy import deepcopy
 from time import perf_counter
@@ -11,7 +11,7 @@ PLAIN = {"batch": 1, "seed": 0, "mask": "none", "shaken": False, "weights": Fals
 
 
 def reduced(outcome, seconds=60.0):
-    """The Outcome of the smallest case found in the time given."""
+    """Returns the Outcome of the smallest failing case found in the given time."""
     end, tried = perf_counter() + seconds, set()
     best = outcome
     progress = True
@@ -30,7 +30,7 @@ def reduced(outcome, seconds=60.0):
 
 
 def examined_again(document, outcome):
-    """The Outcome of a smaller case if it fails likewise, else None."""
+    """Returns the Outcome of a smaller case if it fails in the same way, else None."""
     try:
         found = judged(Case.from_dict(document), outcome.index)
     except (SparkdlError, KeyError, TypeError):
@@ -43,7 +43,7 @@ def examined_again(document, outcome):
 
 
 def candidates(document):
-    """Documents of simpler cases, the boldest first."""
+    """Yields documents of simpler cases, largest reduction first."""
     yield from without_layers(document)
     for name, value in PLAIN.items():
         if document[name] != value:
@@ -55,7 +55,7 @@ def candidates(document):
 
 
 def without_layers(document):
-    """Without one layer; who reads a vertex then reads what it read."""
+    """Yields documents without one layer; its readers read its first input instead."""
     conf = document["conf"]
     for i in range(len(conf.get("layers", ()))):
         layers = conf["layers"][:i] + conf["layers"][i + 1 :]
@@ -73,7 +73,7 @@ def without_layers(document):
 
 
 def simpler(value):
-    """Values with one part of a nest of dicts and lists left out or made smaller."""
+    """Yields nested dicts and lists with one item removed or made smaller."""
     if isinstance(value, dict):
         for key in value:
             if key not in ("type", "name", "layers", "vertices", "inputs", "input_shape"):

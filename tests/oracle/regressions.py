@@ -1,4 +1,4 @@
-"""Cases that once differed, each named by what was wrong."""
+"""Past failures, each named after its cause."""
 
 from sparkdl.nn import (
     AvgPool2D,
@@ -18,7 +18,7 @@ from tests.oracle.case import Case
 
 
 def case(shape, *layers, dtype="float32", **options):
-    """The Case of a network with these layers and an output of three values."""
+    """Returns the Case of a network with these layers and an output of three units."""
     layers = [*layers, Output(units=3, loss="mse")]
     return Case(conf=NetworkConf(input_shape=shape, layers=layers, dtype=dtype), **options)
 
@@ -65,7 +65,7 @@ REGRESSIONS = {
     ),
 }
 
-# Layers that gave -inf or NaN for windows of padding alone; their shapes are refused.
+# Layers that gave -inf or NaN for all-padding windows; such shapes are now rejected.
 REFUSED = {
     "MaxPool1D: a dilated window that sees only padding": ((2, 3), MaxPool1D(**DILATED)),
     "AvgPool2D: a dilated window that sees only padding": ((1, 2, 2), AvgPool2D(**DILATED)),

@@ -1,9 +1,9 @@
-"""A backend that evaluates graphs in float64, with rounding errors of chosen size put in at random.
+"""A backend that evaluates graphs in float64 and can inject random rounding errors of a given size.
 
-Each result of an operation is multiplied by 1 + d, with d at random within half a unit in the last
-place of the type that the graph gives it, as if it had been rounded to that type. Without errors
-it is the oracle; the spread of a few runs with errors says how well float32 or bfloat16 can tell
-each number, that of the terms that cancel each other included.
+Each result of an operation is multiplied by 1 + d, with d random within half a unit in the last
+place of its type in the graph, as if it had been rounded to that type. Without errors it is the
+oracle; the spread over a few runs with errors measures how accurately float32 or bfloat16 can
+compute each number, including sums of terms that cancel.
 
 References
 ----------
@@ -23,21 +23,21 @@ from sparkdl.engine.graph import Spec, Tensor, topological
 from sparkdl.errors import ShapeError
 
 NAME = "rounding"
-# A kernel that adds n terms one after the other may be off by n / 2 roundings of the sum, as where
-# padding makes many terms equal: Higham, Accuracy and stability (2002), 4.2. Longer sums than this
-# are allowed n / SHORT times the errors of short ones.
+# Adding n terms one by one can be off by n / 2 roundings of the sum, for example if padding makes
+# many terms equal: Higham, Accuracy and stability (2002), 4.2. Sums longer than SHORT are allowed
+# n / SHORT times the errors of short ones.
 SHORT = 64
-TINY = 1e-6  # constants below it are there lest something be divided by 0
+TINY = 1e-6  # smaller constants guard against division by 0
 MODERATE = 1e15  # below it products and sums are finite in float32
 UNIT = {"bfloat16": 2.0**-9, "float16": 2.0**-12, "float32": 2.0**-24, "float64": 0.0}
-# Results that are one of the numbers given, or a whole number: nothing to round.
+# Results that equal an input or are integers: nothing to round.
 EXACT = {
     *("Reshape", "Transpose", "BroadcastTo", "Slice", "Pad", "Concat", "Copy", "StopGradient"),
     *("SequenceToImage", "ImageToSequence", "ReverseTime", "Unfold", "Gather", "OneHot"),
     *("Relu", "ReluGrad", "Max", "Equal", "Maximum", "Minimum", "Greater", "Where", "Neg", "Abs"),
     *("Sign", "MaxPool", "MaxPoolPick", "Uniform", "Cast"),
 }
-# Results of many terms: errors are relative to the terms, not to what is left of them.
+# Results of many terms: errors are relative to the terms, not to the result after cancellation.
 SUMS = {
     *("MatMul", "AddBias", "Conv", "ConvGradInput", "ConvGradWeight", "Sum", "SumTo", "Fold"),
     *("AvgPool", "AvgPoolGrad", "ScatterAdd", "HeadScores", "HeadMix"),
@@ -53,26 +53,27 @@ SUMS = {
     *("Lstm", "Gru", "SimpleRnn", "RecurrentGrad"),
 }
 
-# Kernels with errors beyond one rounding: how many they are allowed. A recurrent layer rounds at
-# each step and gate.
+# Kernels with more than one rounding error, and how many to allow. Recurrent layers round at each
+# step and gate.
 COARSE = dict.fromkeys(("Lstm", "Gru", "SimpleRnn", "RecurrentGrad"), 4.0)
-# Kernels for what is made of several operations: statistics within them are rounded as well.
+# Kernels composed of several operations: their internal statistics are rounded as well.
 DECOMPOSED = {
     *("BatchNorm", "BatchNormGrad", "Normalize", "LayerNorm", "LayerNormGrad", "Lrn", "LrnGrad"),
     *("SoftmaxGrad", "LogSoftmaxGrad", "Gelu", "GeluGrad"),
 }
-# Logarithms of numbers near 1, and the like, whose error is one of the 1: oneDNN's log_softmax was
-# measured to be 1 to 2e-6 off.
+# Logarithms of numbers near 1 and the like, with errors relative to 1: oneDNN's log_softmax was
+# measured to be off by 1 to 2e-6.
 ABSOLUTE = {"LogSoftmax": 32.0, "SoftmaxCrossEntropy": 2.0, "CtcLoss": 2.0, "CtcLossGrad": 2.0}
-ABSOLUTE["Elu"] = 2.0  # oneDNN has exp(x) - 1
+ABSOLUTE["Elu"] = 2.0  # oneDNN computes exp(x) - 1
 
 
 class Rounding:
-    """The backend. `errors` makes the errors (None: exact); `largest` is the largest number met.
+    """The backend. `errors` generates the errors (None: exact); `largest` is the largest number
+    seen.
 
-    `infinite` names an operation that gave an infinite number, or none, though it only picks among
-    moderate numbers, or adds them. `singular` names one that kept a divisor from being 0: there is
-    no derivative, and a gradient of a million or more, of which rounding leaves anything.
+    `infinite` names an operation that gave an infinity or NaN by merely selecting or adding
+    moderate numbers. `singular` names one that kept a divisor from being 0: the derivative does not
+    exist there, and rounding makes its gradient of a million or more arbitrary.
     """
 
     name, decodes = NAME, ()
@@ -91,24 +92,24 @@ class Rounding:
         return Evaluation(graph, self, bindings or {})
 
     def rounded(self, array, dtype, times=1.0):
-        """`array` as if it had been rounded to `dtype`; itself without errors."""
+        """Returns `array` as if rounded to `dtype`; unchanged without errors."""
         if self.errors is None or dtype not in UNIT:
             return array
         unit = times * self.size * UNIT[dtype]
         return array * (1 + unit * self.errors.uniform(-1, 1, array.shape))
 
     def logarithm(self, array, dtype, times):
-        """`array` with errors as large as those of 1, half of each common to all."""
+        """Returns `array` with absolute errors relative to 1, half of each common to all."""
         if self.errors is None or dtype not in UNIT:
             return array
         found = self.errors.uniform(-1, 1, array.shape) + self.errors.uniform(-1, 1)
         return array + times * self.size * UNIT[dtype] * found
 
     def summed(self, array, dtype, times=1.0):
-        """Terms as if each and each partial sum had been rounded; those are common to many terms.
+        """Returns terms as if each term and each partial sum were rounded; many terms share the
+        latter.
 
-        As nobody knows which terms a kernel adds first, there is an error for each index of each
-        axis.
+        The order in which a kernel adds is unknown, so each index of each axis gets an error.
         """
         if self.errors is None or dtype not in UNIT:
             return array
@@ -120,11 +121,11 @@ class Rounding:
 
 
 class Evaluation:
-    """A graph that is evaluated node by node; what replicas ask of a Program."""
+    """Evaluates a graph node by node, with the part of Program's interface that replicas use."""
 
     def __init__(self, graph, backend, bindings):
         self.graph, self.backend, self.bindings, self.outputs = graph, backend, bindings, {}
-        self.inside = {}  # nodes by way of simpler operations
+        self.inside = {}  # decomposed nodes
         self.constants = {
             t: wide(t.value)
             for t in (*(t for node in graph.nodes for t in node.inputs), *graph.outputs.values())
@@ -132,7 +133,7 @@ class Evaluation:
         }
 
     def run(self, feeds=None, after=None):
-        """{name: array} of the outputs; those that are bound are written to their arrays."""
+        """Returns {name: array} of the outputs; bound outputs are also written to their arrays."""
         with np.errstate(all="ignore"):
             values = self._evaluated(feeds or {})
         for name, tensor in self.graph.outputs.items():
@@ -142,7 +143,7 @@ class Evaluation:
         return self.outputs
 
     def refresh(self, version=None):
-        """Nothing to do: all is worked out in each run."""
+        """Does nothing: every run computes everything."""
 
     def number(self, name):
         return float(self.outputs[name])
@@ -171,7 +172,7 @@ class Evaluation:
         self._note(node, results)
 
     def _results(self, node, kind, arrays):
-        """What the operation of `node` gives, a tuple, with errors within it but not behind it."""
+        """Returns the results of `node` as a tuple, with internal errors only."""
         if kind == "Cast" and is_float(node.op.dtype):
             return (arrays[0],)
         if self.backend.errors is not None:
@@ -183,7 +184,7 @@ class Evaluation:
         return results if isinstance(results, tuple) else (results,)
 
     def _decomposed(self, node, arrays):
-        """The results by way of simpler operations, each with its errors."""
+        """Returns the results of a decomposition into simpler operations, each with its errors."""
         if node not in self.inside:
             inputs = [Tensor(Spec(t.shape, computing_dtype(t.spec.dtype))) for t in node.inputs]
             outputs = simpler(node.op, inputs)
@@ -201,7 +202,7 @@ class Evaluation:
         return [self.backend.summed(array, tensor.spec.dtype, times) for array, tensor in pairs]
 
     def _note(self, node, results):
-        """Keeps the largest number that was computed, and who made infinity of finite numbers."""
+        """Records the largest number computed, and the first operation to make an infinity."""
         first, kind = node.outputs[0], node.op.kind
         if self.backend.errors is None and guards(node, results[0]):
             self.backend.singular = node.scope or "the loss"
@@ -216,21 +217,21 @@ class Evaluation:
 
 
 def terms_of(node):
-    """About how many terms each result of a sum has."""
+    """Returns roughly the number of terms in each result of a sum."""
     sizes = [t.spec.size for t in node.inputs if is_float(t.spec.dtype)]
     share = prod(sizes) / max(1, node.outputs[0].spec.size)
     return share ** (1 / max(1, len(sizes)))
 
 
 def guards(node, result):
-    """Whether a maximum with a tiny constant gave the constant."""
+    """Returns whether a maximum with a tiny constant returned the constant."""
     least = next((t.value for t in node.inputs if t.value is not None and t.value.size == 1), None)
     tiny = node.op.kind == "Maximum" and least is not None and 0 < least.max() <= TINY
     return bool(tiny and (result == least).any())
 
 
 def simpler(op, inputs):
-    """The outputs of an operation, a tuple, by way of simpler ones."""
+    """Returns the outputs of an operation, decomposed, as a tuple."""
     if op.kind in ("BatchNorm", "LayerNorm"):
         return normalized(op, *inputs)
     outputs = op.decompose(*inputs)
@@ -238,7 +239,7 @@ def simpler(op, inputs):
 
 
 def normalized(op, x, gamma, beta):
-    """(y, mean, variance) of BatchNorm and LayerNorm, which only their gradients decompose."""
+    """Returns (y, mean, variance) of BatchNorm or LayerNorm, of which only gradients decompose."""
     mean, variance = op.statistics(x)
     weight = op.along if hasattr(op, "along") else op.wide
     y = op.normalize(x, mean, variance)
@@ -246,12 +247,12 @@ def normalized(op, x, gamma, beta):
 
 
 def narrows(node, tensor):
-    """Whether a result has fewer digits than what it is made of."""
+    """Returns whether a result has a less precise type than an input."""
     return any(UNIT.get(t.spec.dtype, 0) < UNIT.get(tensor.spec.dtype, 0) for t in node.inputs)
 
 
 def wide(value):
-    """Floats as float64, others as they are."""
+    """Converts floats to float64; leaves others unchanged."""
     value = np.asarray(value)
     if value.dtype == np.float64 or not is_float(value.dtype):
         return value
@@ -270,7 +271,7 @@ BACKEND = Rounding()
 
 @contextmanager
 def available():
-    """The backend under its name while the block runs; no other test shall meet it."""
+    """Registers the backend during the block only, so that no other test sees it."""
     base.MODULES[NAME] = __name__
     try:
         yield BACKEND

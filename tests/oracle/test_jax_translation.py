@@ -1,4 +1,4 @@
-"""The reference backend in float64 against JAX, on networks of every layer, loss and optimizer."""
+"""The reference backend in float64 against JAX: networks of every layer, loss and optimizer."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ def rng():
 
 
 def compare(conf, batch, rng, training=True):
-    """Both compute all that there is of a batch, and agree."""
+    """Asserts that both sides compute the same results for a batch."""
     assert not jax_translation.unsupported(conf, training)
     params, buffers = (drawn.arrays(v, rng) for v in (conf.params_layout, conf.buffers_layout))
     given = conf, params, buffers, batch
@@ -39,14 +39,14 @@ def compare(conf, batch, rng, training=True):
 
 
 def assert_close(ours, theirs):
-    """Two dicts of arrays have the same names and numbers."""
+    """Asserts that two dicts of arrays have the same names and numbers."""
     assert ours.keys() == theirs.keys()
     for name in ours:
         np.testing.assert_allclose(ours[name], theirs[name], **CLOSE, err_msg=name)
 
 
 def indices(rows, rng):
-    """What tables and stochastic pooling take: no normal numbers."""
+    """Draws inputs of tables, stochastic pooling and reindexing, which take no normal numbers."""
     whole = {f"x{i}_0": lambda size: rng.integers(0, 4, size) for i in of_type(rows, "Embedding")}
     above = {f"x{i}_0": lambda size: rng.uniform(0.1, 1, size) for i in of_type(rows, "Stochastic")}
     index = {f"x{i}_1": lambda size: rng.integers(0, size[0], size) for i in of_type(rows, "Batch")}
@@ -79,7 +79,7 @@ def test_layers_that_change_the_batch_and_shared_weights(rng):
 
 
 def lengths(*found):
-    """The mask of sequences with so many steps."""
+    """Returns the mask of sequences with these lengths."""
     return (np.arange(cases.STEPS) < np.array(found)[:, None]).astype(float)
 
 
@@ -152,7 +152,7 @@ def test_parameters_after_five_updates(conf, rng):
 
 
 def updates(conf, rng):
-    """Parameters after five updates with random gradients, ours and theirs."""
+    """Returns parameters after five updates with random gradients, ours and theirs."""
     params = drawn.arrays(conf.params_layout, rng)
     slots, theirs = jax_translation.first_slots(conf), params
     vector = conf.params_layout.vector(params, np.float64)
@@ -190,7 +190,7 @@ def test_schedules(schedule, rng):
 
 
 def test_the_penalty_has_the_gradient_that_updates_see(rng):
-    """By central differences, as the penalty is in no program of the package."""
+    """Uses central differences, as no program of the package contains the penalty."""
     conf = cases.trained()
     params = drawn.arrays(conf.params_layout, rng)
     for key, layer, name in penalties.parameters(conf):
@@ -204,7 +204,7 @@ def test_the_penalty_has_the_gradient_that_updates_see(rng):
 
 
 def test_at_least_forty_kinds_of_layers_are_compared():
-    """Every layer by name, but one that only pretrains and three of Caffe's."""
+    """Every layer by name, except one for pretraining only and three of Caffe's."""
     known = {n for n, c in Layer.members.items() if c.__module__.startswith("sparkdl.")}
     rows = [row for family in cases.FAMILY_ROWS.values() for row in family] + cases.rows_in_use()
     confs = [cases.batchwise(), cases.masks_made(), cases.branches(rows)]

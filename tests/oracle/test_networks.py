@@ -1,4 +1,4 @@
-"""Networks drawn at random give on oneDNN what they give in float64."""
+"""Random networks give the same results on oneDNN as in float64."""
 
 import os
 from functools import lru_cache
@@ -41,7 +41,7 @@ def cases(draw):
 @settings(
     max_examples=EXAMPLES,
     derandomize=os.environ.get("CI") == "true",
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # `reduced` shrinks, in less time
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # `reduced` shrinks faster
     suppress_health_check=[*HealthCheck],
 )
 @given(cases())
@@ -67,7 +67,7 @@ def check(case):
 
 @lru_cache(maxsize=64)
 def failure(case):
-    """The smallest case that fails as this one does, to be pasted into a test; or nothing."""
+    """Returns the smallest case that fails likewise, to paste into a test; "" if it passes."""
     outcome = judged(case)
     if not outcome.failed:
         return ""

@@ -1,4 +1,4 @@
-"""The oracle itself: it sees what is wrong, passes what rounding explains, survives a crash."""
+"""The oracle itself: it detects errors, tolerates rounding, and survives crashes."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ CASE = Case(conf=NETWORK, batch=17)
 
 
 class Wrong(Computation):
-    """What a backend with a wrong gradient of the dense layer gives."""
+    """Computes with a wrong gradient of the dense layer on oneDNN."""
 
     def __call__(self):
         found = super().__call__()
@@ -48,11 +48,11 @@ def test_an_error_of_one_entry_in_ten_thousand_is_seen(monkeypatch):
 @pytest.mark.slow
 def test_a_case_that_fails_is_made_smaller(monkeypatch):
     monkeypatch.setattr(comparison, "Computation", Wrong)
-    monkeypatch.setattr(comparison, "MANY", 4)  # each case that fails has all the runs
+    monkeypatch.setattr(comparison, "MANY", 4)  # each failing case takes all the runs
     monkeypatch.setattr(comparison, "MOST", 4)
     layers = [Conv2D(filters=2, kernel_size=2), BatchNorm(), Dense(units=2), Output(units=2)]
     case = Case(conf=NetworkConf(input_shape=(1, 3, 3), layers=layers), batch=2)
-    smaller = reduced(judged(case), seconds=inf)  # it ends where nothing is left to try
+    smaller = reduced(judged(case), seconds=inf)  # ends when nothing is left to try
     kinds = [layer["type"] for layer in smaller.case["conf"]["layers"]]
     assert smaller.failed and smaller.case["batch"] == 1
     assert "Dense" in kinds and not {"Conv2D", "BatchNorm"} & set(kinds)

@@ -5,14 +5,14 @@ from tests.oracle.options import options_of
 
 
 def per_axis(choices, axes, low, high):
-    """One number for all axes, or one for each."""
+    """Draws one number for all axes, or one for each."""
     if axes > 1 and choices.chance(0.4):
         return tuple(choices.integer(low, high) for _ in range(axes))
     return choices.integer(low, high)
 
 
 def padding(choices, axes, causal=False):
-    """0, one number, one or two for each axis, or a word."""
+    """Draws 0, one number, one or two per axis, or a word."""
     kind = choices.pick(("none", "number", "sides", "same", *(["causal"] if causal else [])))
     if kind == "none":
         return 0
@@ -25,7 +25,7 @@ def padding(choices, axes, causal=False):
 
 
 def window(choices, axes, size, causal=False):
-    """{option: value} of a window whose size is called `size`."""
+    """Draws {option: value} of a window whose size option is called `size`."""
     options = {size: per_axis(choices, axes, 1, 4 if choices.chance(0.2) else 3)}
     if choices.chance(0.4):
         options["stride"] = per_axis(choices, axes, 1, 3)
@@ -49,7 +49,7 @@ def divisor(choices, number):
 
 
 def convolution(cls):
-    """Draws a convolution of class `cls`, with groups now and then."""
+    """Draws a convolution of class `cls`, sometimes with groups."""
 
     def draw(choices, shape):
         axes, channels = axes_of(shape), channels_of(shape)
@@ -103,7 +103,7 @@ def pyramid(choices, shape):
 
 
 def amounts(cls, most):
-    """Draws a layer that adds or takes away `amount` at the edges."""
+    """Draws a layer that adds or crops `amount` at the edges."""
 
     def draw(choices, shape):
         axes = axes_of(shape)
@@ -133,7 +133,7 @@ def blocks(cls):
 
 
 def each(name, kinds):
-    """[(rank of an example, class)] of the layers called `name` with 1D, 2D, 3D."""
+    """Returns [(rank of an example, class)] of the 1D, 2D and 3D layers called `name`."""
     ranks = {1: 2, 2: 3, 3: 4}
     return [(ranks[axes], getattr(layers, name.format(axes))) for axes in kinds]
 
@@ -153,7 +153,7 @@ FAMILIES = [
     ("Cropping{}D", (1, 2, 3), lambda cls: amounts(cls, 1)),
     ("UpSampling{}D", (1, 2, 3), upsampling),
 ]
-DRAWN = {  # type: (ranks of examples that it takes, function (choices, shape))
+DRAWN = {  # type: (accepted ranks of examples, function (choices, shape))
     cls.type_name: ((rank,), make(cls))
     for name, axes, make in FAMILIES
     for rank, cls in each(name, axes)

@@ -1,7 +1,7 @@
-"""Networks as JAX computes them in float64, written from what the layers document.
+"""Networks in JAX, in float64, written from the layers' documentation.
 
-Of the package only options, names, wiring and shapes are read, none of its operations: so a number
-on which both agree has been worked out twice.
+Only options, names, wiring and shapes come from the package, no operations, so a number on which
+both agree was computed independently twice.
 """
 
 from tests.oracle.jax_translation.network import gradients, layer_outputs, loss_and_outputs

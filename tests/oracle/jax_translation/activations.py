@@ -1,4 +1,4 @@
-"""Activation functions, from the papers and libraries that their docstrings name."""
+"""Activation functions, from the papers and libraries that their docstrings cite."""
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # Klambauer et 
 
 
 def rational_tanh(f, x):
-    """1.7159 tanh(2 x / 3) with the rational tanh of DL4J; odd, and smooth at 0."""
+    """Computes 1.7159 tanh(2 x / 3) with DL4J's rational tanh, which is odd and smooth at 0."""
     y = 2 * x / 3
     size = jnp.abs(y)
     poly = 1 + size + y**2 + 1.41645 * y**4
@@ -60,5 +60,5 @@ FORMULAS = {
 
 
 def activate(function, x):
-    """`function`, an ActivationFunction or None for the identity, of a batch x."""
+    """Applies `function`, an ActivationFunction or None for the identity, to a batch x."""
     return x if function is None else FORMULAS[function.type_name](function, x)

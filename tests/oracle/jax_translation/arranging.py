@@ -1,4 +1,4 @@
-"""Layers that change the arrangement of an example's numbers, or pass them on."""
+"""Layers that rearrange an example's numbers or pass them on."""
 
 import jax
 import jax.numpy as jnp
@@ -70,7 +70,7 @@ def stop_gradient(layer, seen):
 
 @translates("AddedLoss")
 def added_loss(layer, seen):
-    """The loss of a batch is the mean of the examples': n times as much where a sum is wanted."""
+    """A batch's loss is the mean over examples, so a sum is n times as large."""
     x = steps_there(seen.x, seen.mask) if seen.x.ndim == 3 else seen.x
     each = layer.weight * x.reshape(len(x), -1).sum(1)
     seen.losses.append(each if layer.mean else each * len(x))

@@ -1,4 +1,4 @@
-"""Attention, Vaswani et al., section 3.2 and 3.5, one head at a time."""
+"""Attention, Vaswani et al., sections 3.2 and 3.5, one head at a time."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,7 @@ import numpy as np
 from tests.oracle.jax_translation.connected import affine
 from tests.oracle.jax_translation.seen import translates
 
-NOWHERE = -1e30  # finite, so that a step which may look nowhere gives numbers
+NOWHERE = -1e30  # finite, so that a fully masked step gives numbers
 
 
 def projected(params, name, x):
@@ -46,7 +46,7 @@ def learned_self_attention(layer, seen):
 
 @translates("MultiHeadAttention")
 def multi_head_attention(layer, seen):
-    """Queries, keys and values; what is missing is the last that there is."""
+    """Takes queries, keys and values; a missing one defaults to the last input."""
     queries, keys, values = (*seen.xs, *[seen.xs[-1]] * (3 - len(seen.xs)))
     mask = (*seen.masks, seen.masks[-1])[1]
     seen.out_mask = seen.masks[0]

@@ -1,4 +1,4 @@
-"""The networks on which the package and JAX are compared."""
+"""The networks for comparing the package with JAX."""
 
 from dataclasses import replace
 
@@ -9,9 +9,9 @@ from tests.nn.layer_cases import FAMILIES, LAYERS
 from tests.oracle.jax_translation.noise import is_random
 from tests.oracle.jax_translation.support import reasons_of
 
-OF_BATCH = ("Stack", "Unstack", "BatchReindex")  # they change the batch: `batchwise` has them
+OF_BATCH = ("Stack", "Unstack", "BatchReindex")  # they change the batch: see `batchwise`
 STEPS, WIDTH = 6, 4
-ROWS = 2  # of each kind of layer in a family: to compile is most of the work
+ROWS = 2  # per kind of layer in a family: compilation dominates
 
 
 def vertex(name, layer, *inputs, **options):
@@ -19,7 +19,7 @@ def vertex(name, layer, *inputs, **options):
 
 
 def branches(rows):
-    """A graph with a branch for each row: (layer, shape or shapes of its inputs)."""
+    """Returns a graph with a branch for each row (layer, shape or shapes of its inputs)."""
     inputs, vertices = {}, []
     for i, (layer, shape) in enumerate(rows):
         shapes = shape if layer.multi_input else (shape,)
@@ -33,12 +33,12 @@ def branches(rows):
 
 
 def can_stand(layer, shape):
-    """Whether a row may be a branch: a graph has no input of shape ()."""
+    """Returns whether a row can be a branch; a graph has no input of shape ()."""
     return layer.type_name not in OF_BATCH and shape != () and not set(reasons_of(layer))
 
 
 def training_rows(family):
-    """The last rows of each kind, whose options are the less usual ones."""
+    """Returns the last rows of each kind, which have the less common options."""
     rows = [row for row in family.LAYERS if can_stand(*row)]
     kinds = {}
     for layer, shape in rows:
@@ -48,7 +48,7 @@ def training_rows(family):
 
 
 def rows_in_use():
-    """What does something else in use than while training."""
+    """Returns the rows of layers that behave differently in inference."""
     rows = [row for row in LAYERS if can_stand(*row)]
     return [row for row in rows if is_random(row[0]) or "BatchNorm" in str(row[0])]
 
@@ -58,7 +58,7 @@ FAMILY_ROWS = {name: rows for name, rows in FAMILY_ROWS.items() if rows}
 
 
 def batchwise():
-    """Two inputs through the same layers, apart again, in another order; shared weights."""
+    """Stacks and unstacks two inputs, and reorders a batch from a layer with shared weights."""
     return GraphConf(
         inputs={"a": (WIDTH,), "b": (WIDTH,), "order": (1,)},
         vertices=[
@@ -125,7 +125,7 @@ OVER_STEPS = [
     layers.Merge(),
     layers.Merge(axis=0),
 ]
-WITHOUT_STEPS = [  # what is documented of sequences of which a mask leaves no step
+WITHOUT_STEPS = [  # behavior documented for fully masked sequences
     layers.GlobalPool(),
     layers.GlobalPool(kind="max"),
     layers.LastTimeStep(),
@@ -141,7 +141,7 @@ WITHOUT_STEPS = [  # what is documented of sequences of which a mask leaves no s
 
 
 def masked(kinds):
-    """Layers that all see one masked sequence; what each gives has a loss with its mask."""
+    """Applies layers to one masked sequence; each output has a loss with its mask."""
     vertices = [vertex("scaled", layers.Affine(), "x")]
     for i, layer in enumerate(kinds):
         vertices.append(vertex(f"y{i}", layer, *["scaled"] * (1 + (layer.type_name == "Merge"))))
@@ -150,7 +150,7 @@ def masked(kinds):
 
 
 def masks_made():
-    """Masks that layers make themselves, through layers that carry them on."""
+    """Passes masks that layers create through layers that propagate them."""
     stack = [
         layers.EmbeddingSequence(vocabulary_size=4, units=3, padding_id=0),
         layers.Dropout(rate=0.0),
@@ -162,7 +162,7 @@ def masks_made():
 
 
 def masks_within():
-    """Masks of the words of each sentence, through layers at each sentence by itself."""
+    """Masks the words of each sentence, in layers applied to each sentence."""
     inside = [
         layers.EmbeddingSequence(vocabulary_size=3, units=3, padding_id=1),
         layers.Conv1D(filters=3, kernel_size=2, padding="same"),
@@ -176,7 +176,7 @@ def masks_within():
 
 
 def scored(shape, found):
-    """A Dense or 1 x 1 convolution, and losses of what it gives: pairs of one and a reduction."""
+    """Attaches losses to a Dense or 1 x 1 convolution, given (loss, reduction) pairs."""
     dense = layers.Dense(units=4)
     first = dense if len(shape) < 3 else layers.Conv2D(filters=4, kernel_size=1)
     vertices = [vertex("z", first, "x"), vertex("p", layers.Activation("softmax"), "z")]
@@ -201,7 +201,7 @@ OF_SEQUENCES = [(loss, "mean") for loss in LOSSES if loss.type_name == "ctc"]
 
 
 def activated():
-    """Every activation behind factors that are learned; a logarithm sees numbers above 0."""
+    """Applies every activation after learned factors; a logarithm sees positive numbers only."""
     vertices = [vertex("scaled", layers.Affine(), "x")]
     vertices.append(vertex("above", layers.Activation("abs_val"), "scaled"))
     for i, function in enumerate(ACTIVATIONS):
@@ -212,7 +212,7 @@ def activated():
 
 
 def exact(optimizer):
-    """The optimizer with numbers that float32 holds, as the package rounds some of them to it."""
+    """Replaces options by numbers exact in float32, to which the package rounds some of them."""
     rate = (
         0.125
         if isinstance(optimizer.learning_rate, float)
@@ -228,7 +228,7 @@ def exact(optimizer):
 
 
 def trained():
-    """A layer with each optimizer, and one with others for W and b."""
+    """Returns a layer per optimizer, and a layer with different optimizers for W and b."""
     kinds = [layers.Dense(units=2, activation="tanh", optimizer=exact(u)) for u in OPTIMIZERS]
     own = optimizers.Momentum(learning_rate=0.25)
     options = {"bias_optimizer": own, "rate_factor": 0.5, "bias_rate_factor": 2.0, "bias_l2": 0.125}
@@ -242,7 +242,7 @@ def trained():
 
 
 def small_images():
-    """Convolution, normalization, pooling and rows with all that an update may do."""
+    """Combines convolution, normalization, pooling and dense output with every update option."""
     stack = [
         layers.Conv2D(filters=3, kernel_size=2, activation="elu", bias=False),
         layers.BatchNorm(momentum=0.75),

@@ -1,4 +1,4 @@
-"""Fully connected layers and tables of rows."""
+"""Fully connected layers and embedding tables."""
 
 import jax.numpy as jnp
 
@@ -7,7 +7,7 @@ from tests.oracle.jax_translation.seen import translates
 
 
 def affine(params, x, w="W", b="b"):
-    """x W + b along the last axis."""
+    """Computes x W + b along the last axis."""
     y = jnp.tensordot(x, params[w], 1)
     return y + params[b] if b in params else y
 
@@ -29,7 +29,7 @@ def loss_layer(layer, seen):
 
 @translates("CenterLossOutput")
 def center_loss_output(layer, seen):
-    """Wen et al., eq. 2 to 4: the centers are fixed for the gradient, and move to their class."""
+    """Wen et al., eq. 2 to 4: centers get no gradient, and move toward their class."""
     if seen.training and seen.labels is not None:
         centers, y = seen.buffers["centers"], seen.labels
         hot = jnp.eye(layer.units)[y] if layer.loss.label_kind == "class" else y
@@ -42,7 +42,7 @@ def center_loss_output(layer, seen):
 
 @translates("VariationalAutoencoder")
 def variational_auto_encoder(layer, seen):
-    """The mean of z."""
+    """Returns the mean of z."""
     x = seen.x
     for i in range(len(layer.encoder)):
         x = activate(layer.activation, affine(seen.params, x, f"encoder_{i}_W", f"encoder_{i}_b"))

@@ -1,4 +1,4 @@
-"""Constraints of weights: norms of the weights into one unit."""
+"""Weight constraints: norms of the incoming weights of each unit."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ FACTORS = {"Affine", "PRelu", "Learned", "BatchNorm", "LayerNorm", "PositionEmbe
 
 
 def constrained(conf, layer, name, w):
-    """The array w after its constraints."""
+    """Returns the array w after its constraints."""
     inner = inner_of(layer)
     if is_bias(layer, name):
         chosen = getattr(inner, "bias_constraints", ())
@@ -35,11 +35,11 @@ def moved(c, w, layer):
 
 
 def lengths(w, layer):
-    """L2 norms of the weights into each unit, which broadcast over w.
+    """Returns the L2 norms of each unit's incoming weights, broadcastable over w.
 
-    A unit's weights are a column of a matrix, one filter of filters (O, I, ...), of the turned
-    filters (I, O / groups, ...) what leads into one output channel, and of filters that differ from
-    place to place (places, inputs, filters) those of one place.
+    A unit's weights are a column of a matrix, a filter of (O, I, ...), an output channel of
+    transposed filters (I, O / groups, ...), and a filter at one place of locally connected (places,
+    inputs, filters).
     """
     kind = layer.type_name
     if w.ndim > 2 and kind.endswith("Transpose"):

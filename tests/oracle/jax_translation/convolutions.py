@@ -1,4 +1,4 @@
-"""Convolutions: by XLA's, which is no part of the package."""
+"""Convolutions by XLA, independent of the package."""
 
 from functools import partial
 
@@ -22,7 +22,7 @@ from tests.oracle.jax_translation.windows import (
 
 
 def convolve(layer, x, w, groups, padding=None):
-    """Cross-correlation of x (N, C, *space) with w (O, C / groups, *kernel)."""
+    """Cross-correlates x (N, C, *space) with w (O, C / groups, *kernel)."""
     axes = layer.axes
     if padding is None:
         padding = paddings(layer, x.shape[2:], layer.kernel_size, layer.stride)
@@ -37,7 +37,7 @@ def convolve(layer, x, w, groups, padding=None):
 
 
 def finished(layer, seen, y):
-    """y (N, filters, *space) with the bias and through the activation, as the layer gives it."""
+    """Adds the bias to y (N, filters, *space), restores the layer's axis order, and activates."""
     if "b" in seen.params:
         y = y + seen.params["b"].reshape(-1, *[1] * layer.axes)
     y = channels_first(layer, y)
@@ -45,7 +45,7 @@ def finished(layer, seen, y):
 
 
 def shown(layer, seen):
-    """The input with channels in front, and zeros at steps that a mask leaves out."""
+    """Returns the input channels first, with masked steps set to zero."""
     x = seen.x
     if layer.axes == 1:
         seen.out_mask = convolved_mask(layer, seen.mask)
@@ -81,7 +81,7 @@ def separable(layer, seen):
 
 
 def transposed_lengths(layer, space):
-    """(lengths of the output, padding of the convolution that it comes from)."""
+    """Returns (lengths of the output, padding of the convolution that is transposed)."""
     axes, reach = len(space), reaches(layer.kernel_size, layer.dilation, len(space))
     stride, rest = each(layer.stride, axes), each(layer.output_padding, axes)
     if layer.padding == "same":
@@ -93,7 +93,7 @@ def transposed_lengths(layer, space):
 
 
 def adjoint(layer, x, w, groups):
-    """The transpose, as a linear function, of the convolution of w (C, filters / groups, ...)."""
+    """Applies the adjoint of the convolution by w (C, filters / groups, ...)."""
     wide, padding = transposed_lengths(layer, x.shape[2:])
     like = jnp.zeros((x.shape[0], w.shape[1] * groups, *wide))
     _, back = jax.vjp(partial(convolve, layer, w=w, groups=groups, padding=padding), like)
@@ -113,7 +113,7 @@ def conv_transpose(layer, seen):
 
 @translates("LocallyConnected1D", "LocallyConnected2D")
 def locally_connected(layer, seen):
-    """W (places, channels x points, filters); each place has a bias of its own."""
+    """Applies W (places, channels x points, filters); each place has its own bias."""
     x = shown(layer, seen)
     space, axes = x.shape[2:], layer.axes
     padding = paddings(layer, space, layer.kernel_size, layer.stride)

@@ -1,4 +1,4 @@
-"""Random parameters, buffers and batches of a network, in float64."""
+"""Random float64 parameters, buffers and batches of a network."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ BATCH = 3
 
 
 def arrays(layout, rng):
-    """{name: numbers of size 0.2 to 1, half of them negative}; variances and weights above 0."""
+    """Returns {name: numbers} of size 0.2 to 1 and random sign; variances and weights positive."""
     return {name: numbers(name, shape, rng) for name, shape in layout.entries}
 
 
@@ -17,7 +17,7 @@ def numbers(name, shape, rng):
 
 
 def columns(conf, rng, n=BATCH, inputs=None):
-    """A batch without masks: normal inputs, or what `inputs` {name: function of shape} gives."""
+    """Returns an unmasked batch: normal inputs, or those that `inputs` {name: draw(size)} gives."""
     batch = {}
     for column, name in conf.feature_columns.items():
         draw = (inputs or {}).get(name, rng.normal)
@@ -28,10 +28,10 @@ def columns(conf, rng, n=BATCH, inputs=None):
 
 
 def labels(place, n, rng):
-    """Classes in int32, values as the loss documents them; some are to be ignored."""
+    """Draws labels as the loss documents them, some of them ignored."""
     values, ignored = known_labels(place, (n, *place.label_shape), rng), ignored_by(place)
     if place.layer.loss.type_name == "ctc":
-        values[1:, 1:] = ignored  # behind the others
+        values[1:, 1:] = ignored  # behind the real labels
     elif ignored is not None:
         values[rng.uniform(size=values.shape) < 0.3] = ignored
     return values

@@ -1,4 +1,4 @@
-"""Layers with several inputs, and layers that change the batch."""
+"""Layers with several inputs, and layers that change the batch size."""
 
 from functools import reduce
 
@@ -91,7 +91,7 @@ def batch_reindex(layer, seen):
 
 @translates("Comparison")
 def comparison(layer, seen):
-    """The loss of the first input beside the second; the third says which examples count."""
+    """Computes the loss of input 1 against input 2; input 3 selects the examples that count."""
     z, y, *counts = seen.xs
     seen.out_mask = seen.mask
     kind, space = layer.loss.label_kind, z.shape[2:] if z.ndim > 3 else z.shape[1:-1]

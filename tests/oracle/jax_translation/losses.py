@@ -1,6 +1,6 @@
-"""Losses of rows: z (rows, units) and their labels, a number for each row.
+"""Losses of rows: z (rows, units) and labels to one number per row.
 
-Each formula is that of the docstring's reference; sums over units, or means where it says so.
+Each formula follows the reference in the loss's docstring: a sum over units unless it says mean.
 """
 
 from math import log, pi
@@ -19,7 +19,7 @@ def one_hot(labels, units):
 
 
 def per_unit(terms, mean=False):
-    """A loss whose units have a term each, weighted by `unit_weights`."""
+    """Makes a loss of one term per unit, weighted by `unit_weights`."""
 
     def loss(f, z, y):
         each = terms(f, z, y)
@@ -154,20 +154,20 @@ ROWS = {
 
 
 def ctc(f, z, labels, mask):
-    """optax's loss; it wants the real labels in front and paddings as 1."""
+    """Calls optax's loss, which needs real labels first and paddings as 1."""
     steps = jnp.zeros(z.shape[:2]) if mask is None else 1.0 - mask
     padded = (labels < 0).astype(jnp.float64)
     known = jnp.where(labels < 0, 0, labels)
     return optax.ctc_loss(z, steps, known, padded, blank_id=f.blank)
 
 
-WHOLE = {"ctc": ctc}  # of a sequence with all its steps
+WHOLE = {"ctc": ctc}  # losses of whole sequences
 
 SOFTMAX = ("softmax_cross_entropy", "infogain", "kl_divergence", "multiclass_hinge", "ctc")
 
 
 def prediction(f, z):
-    """What a network predicts where its last layer gives z, with the units behind."""
+    """Returns the network's prediction from z (..., units)."""
     name = f.type_name
     if name in SOFTMAX or (name in ("hinge", "squared_hinge") and f.labels == "class"):
         return jax.nn.softmax(z, -1)

@@ -1,4 +1,4 @@
-"""A whole network: a batch through the layers in their places, the loss, its gradient."""
+"""A whole network in JAX: forward pass, loss and gradient."""
 
 from functools import lru_cache
 
@@ -9,43 +9,43 @@ import numpy as np
 from tests.oracle.jax_translation import scoring
 from tests.oracle.jax_translation.seen import Seen, translate
 
-COMPILED = 4  # networks whose compiled functions are kept
+COMPILED = 4  # networks whose compiled functions are cached
 
 
 def loss_and_outputs(conf, params, buffers, columns, training):
-    """What a network makes of a batch.
+    """Computes a network's results for a batch.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     params, buffers : {"layer/name": array}
-        By the names of conf.params_layout and conf.buffers_layout.
+        Named as in conf.params_layout and conf.buffers_layout.
     columns : {column: array}
-        What a batch holds: features or inputs, labels, masks, weights.
+        The batch's columns: features or inputs, labels, masks, weights.
     training : bool
 
     Returns
     -------
     loss, {output layer: prediction}, {buffer: next value}
-        The mean of the examples' losses, without l1 and l2, which a replica leaves out as well: it
-        reports the sum, n times this. Buffers that do not change come back as they were.
+        The loss is the mean over examples without l1 and l2, as in a replica, which reports the sum
+        instead. Unchanged buffers are included.
     """
     found = evaluated(conf, training, params, buffers, columns)
     return float(found["loss"]), found["predictions"], dict(buffers) | found["buffers"]
 
 
 def layer_outputs(conf, params, buffers, columns, training):
-    """{layer: what it gives}, of output layers z; to find the layer where two results part."""
+    """Returns {layer: output}, z for output layers, to find the first layer that differs."""
     return evaluated(conf, training, params, buffers, columns)["values"]
 
 
 def gradients(conf, params, buffers, columns):
-    """{"layer/name": gradient of the mean of the examples' losses}, as a network trains."""
+    """Returns {"layer/name": gradient of the mean loss} in training."""
     return computed(conf, True, params, buffers, columns)[1]
 
 
 def evaluated(conf, training, params, buffers, columns):
-    """What `passed` gives; while training by the program of the gradient, to compile but one."""
+    """Returns the result of `passed`; in training by the gradient's program, to compile once."""
     found = computed(conf, training, params, buffers, columns)
     return found[0][1] if training else found
 
@@ -57,11 +57,10 @@ def computed(conf, training, params, buffers, columns):
 
 @lru_cache(COMPILED)
 def compiled(conf, training):
-    """The network as a compiled function of params, buffers and columns.
+    """Returns the network as a compiled function of params, buffers and columns.
 
-    Gives what `passed` does; while training, ((loss, what `passed` gives), gradients of the
-    parameters). To compile the whole takes a third to a fifth of what JAX needs operation by
-    operation.
+    It returns the result of `passed`; in training ((loss, that result), gradients of the
+    parameters). Compiling the whole takes a third to a fifth of JAX's time operation by operation.
     """
 
     def value(params, buffers, columns):
@@ -76,7 +75,7 @@ def compiled(conf, training):
 
 
 def as_jax(*parts):
-    """Dicts of arrays, floats in float64 and whole numbers as they are."""
+    """Converts dicts of arrays: floats to float64, integers to int64."""
     return tuple({name: as_float(value) for name, value in part.items()} for part in parts)
 
 
@@ -90,7 +89,7 @@ def as_numpy(tree):
 
 
 def passed(conf, params, buffers, columns, training):
-    """All that comes out of a batch, as a function that JAX can differentiate."""
+    """Computes all results of a batch, as a function that JAX can differentiate."""
     inputs = {name: column for column, name in conf.feature_columns.items()}
     values = {name: columns[inputs[name]].astype(float) for name in inputs}
     masks = {name: mask_in(columns, mask_column(inputs[name])) for name in inputs}
@@ -122,13 +121,13 @@ def seen_by(conf, place, values, masks, params, buffers, columns, training):
 
 
 def of_layer(owner, arrays):
-    """{short name: array} of what a layer owns."""
+    """Returns {short name: array} of a layer's own arrays."""
     parts = [(name.rpartition("/"), value) for name, value in arrays.items()]
     return {name: value for (layer, _, name), value in parts if layer == owner}
 
 
 def output_losses(conf, values, masks, columns):
-    """(batch,) losses of each output that is compared with labels."""
+    """Yields the (batch,) losses of each output that has labels."""
     for place in conf.outputs_with_labels:
         column = conf.label_column(place)
         mask = mask_in(columns, f"{column}_mask", masks[place.name])
@@ -137,7 +136,7 @@ def output_losses(conf, values, masks, columns):
 
 
 def mask_in(columns, name, other=None):
-    """The mask in one column, in float64; `other` where a batch has none."""
+    """Returns a column's mask in float64, or `other` if the batch has none."""
     return columns[name].astype(float) if name in columns else other
 
 

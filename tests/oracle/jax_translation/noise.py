@@ -1,4 +1,4 @@
-"""Layers that are random while training: in use they change nothing, or do what they expect."""
+"""Layers that are random in training; in inference they are the identity or use the expectation."""
 
 import jax.numpy as jnp
 
@@ -19,7 +19,7 @@ def rrelu(layer, seen):
 
 
 def is_random(layer):
-    """Whether a layer draws numbers while training, itself or the layer inside it."""
+    """Returns whether a layer or its inner layer draws random numbers in training."""
     name = layer.type_name
     if name == "Frozen":
         return False

@@ -1,4 +1,4 @@
-"""Layers that take away means and scales, and factors that are learned."""
+"""Normalization layers, and layers of learned factors."""
 
 import jax.numpy as jnp
 
@@ -13,7 +13,7 @@ from tests.oracle.jax_translation.seen import (
 
 @translates("BatchNorm")
 def batch_norm(layer, seen):
-    """Ioffe and Szegedy, algorithm 1; the variance that normalizes is the biased one."""
+    """Ioffe and Szegedy, algorithm 1, normalizing by the biased variance."""
     if seen.training:
         mean, variance, number = statistics(seen.x, seen.mask if seen.x.ndim == 3 else None)
         follow(layer, seen, mean, variance, number)
@@ -29,7 +29,7 @@ def batch_norm(layer, seen):
 
 
 def statistics(x, mask):
-    """(mean, biased variance, how many) of each channel, over what a mask counts."""
+    """Returns (mean, biased variance, count) of each channel over unmasked numbers."""
     counts = jnp.ones(x.shape) if mask is None else jnp.broadcast_to(mask[..., None], x.shape)
     axes = tuple(a for a in range(x.ndim) if a != channel_axis(x))
     number = jnp.maximum(counts.sum(axes), 1)
@@ -75,7 +75,7 @@ def layer_norm(layer, seen):
 
 @translates("LRN")
 def lrn(layer, seen):
-    """The mean of squares over a region, in which zeros stand beyond the borders."""
+    """The mean of squares is over a region, zero-padded at the borders."""
     x, half = seen.x, layer.size // 2
     axes = (2, 3) if layer.region == "within_channel" else (1,)
     mean = x**2
@@ -105,7 +105,7 @@ def l2_normalize(layer, seen):
 
 @translates("Affine")
 def affine(layer, seen):
-    """gamma and beta have `axes` axes of an example from `axis` on."""
+    """Scales and shifts; gamma and beta span `axes` axes of an example, starting at `axis`."""
     x = seen.x
     first = channel_axis(x) if layer.axis is None else 1 + layer.axis
 

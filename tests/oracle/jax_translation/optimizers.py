@@ -1,7 +1,7 @@
-"""Optimizers, array by array, from the papers: state in, step and state out.
+"""Optimizers, array by array, from the papers: gradient and state to step.
 
-Each function is given (optimizer, gradient, state, rate, t); the state is a dict of arrays that is
-changed in place. Where two rules are in use the docstring of the optimizer says which one it is.
+Each function takes (optimizer, gradient, state, rate, t) and updates state, a dict of arrays, in
+place. Where variants of a rule exist, the optimizer's docstring says which one applies.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def ada_delta(u, g, s, rate, t):
 
 
 def moments(u, g, s, t):
-    """Kingma and Ba, algorithm 1: the two corrected means."""
+    """Kingma and Ba, algorithm 1: both bias-corrected moments."""
     s["mean"] = u.beta1 * s["mean"] + (1 - u.beta1) * g
     s["square"] = u.beta2 * s["square"] + (1 - u.beta2) * g**2
     return s["mean"] / (1 - u.beta1**t), s["square"] / (1 - u.beta2**t)
@@ -72,7 +72,7 @@ def nadam(u, g, s, rate, t):
 
 
 def ams_grad(u, g, s, rate, t):
-    """Reddi et al., algorithm 2, of the corrected means."""
+    """Reddi et al., algorithm 2, with bias-corrected moments."""
     mean, square = moments(u, g, s, t)
     s["largest"] = np.maximum(s["largest"], square)
     return -rate * mean / (np.sqrt(s["largest"]) + u.epsilon)
@@ -88,7 +88,7 @@ def ada_belief(u, g, s, rate, t):
 
 
 def ftrl(u, w, g, s, rate):
-    """McMahan et al. (2013), algorithm 1: the new weights."""
+    """McMahan et al. (2013), algorithm 1: returns the new weights."""
     before, s["square"] = s["square"], s["square"] + g**2
     s["linear"] = s["linear"] + g - (np.sqrt(s["square"]) - np.sqrt(before)) / rate * w
     scale = (u.beta + np.sqrt(s["square"])) / rate + u.l2
@@ -115,14 +115,14 @@ SLOTS = ("linear", "velocity", "square", "step_square", "mean", "largest")
 
 
 def state_of(optimizer, shape):
-    """The first state of one array: zeros but for AdaGrad's start."""
+    """Returns an array's initial state: zeros, except for AdaGrad's accumulator."""
     state = {name: np.zeros(shape) for name in SLOTS}
     state["square"] += getattr(optimizer, "initial_accumulator", 0.0)
     return state
 
 
 def trusted(step, w, coefficient, epsilon, vectors):
-    """`step` with the length that the array w earns; as it is for one axis or a length of 0."""
+    """Scales `step` by the trust ratio, unless the array has one axis or a norm is 0."""
     if w.ndim < 2 and not vectors:
         return step
     own, length = np.linalg.norm(w), np.linalg.norm(step)
@@ -130,7 +130,7 @@ def trusted(step, w, coefficient, epsilon, vectors):
 
 
 def move(u, w, g, state, rate, t, decay):
-    """The step of one array w, whose decoupled decay is `decay`; changes the state."""
+    """Returns the step of one array w with decoupled decay `decay`; updates the state."""
     if u.type_name == "Lars":
         return momentum(u, trusted(g + decay * w, w, u.trust, u.epsilon, u.vectors), state, rate, t)
     if u.type_name == "Lamb":

@@ -1,14 +1,14 @@
-"""Parameters under l1, l2 and weight decay, and the penalty they add."""
+"""The l1, l2 and weight decay of parameters, and their penalty."""
 
 import numpy as np
 
-NEVER = ("BatchNorm", "LayerNorm", "PositionEmbedding", "Frozen")  # the network's l1, l2 pass by
-OWN_ONLY = ("Affine", "PRelu", "Learned")  # only what the layer itself says
+NEVER = ("BatchNorm", "LayerNorm", "PositionEmbedding", "Frozen")  # the network's l1, l2 skip them
+OWN_ONLY = ("Affine", "PRelu", "Learned")  # only the layer's own options
 BIASES = ("b", "bq", "bk", "bv", "bo", "beta", "visible_b")
 
 
 def inner_of(layer):
-    """The layer whose choices about training hold: of a wrapper the one inside, not of Frozen."""
+    """Returns the layer whose training options apply: the inner layer of wrappers except Frozen."""
     while layer.type_name in ("Bidirectional", "TimeDistributed", "Reconstruction"):
         layer = layer.layer
     return layer
@@ -21,13 +21,13 @@ def is_bias(layer, name):
 
 
 def is_weight(layer, name):
-    """Whether the network's l1, l2, decay and constraints are meant for a parameter."""
+    """Returns whether the network's l1, l2, decay and constraints apply to a parameter."""
     kind = inner_of(layer).type_name
     return kind not in NEVER + OWN_ONLY and not is_bias(layer, name) and name != "Q"
 
 
 def coefficient(layer, name, which):
-    """The factor of |w| ("l1") or w^2 / 2 ("l2") of one parameter."""
+    """Returns the factor of |w| ("l1") or w^2 / 2 ("l2") for one parameter."""
     inner = inner_of(layer)
     if is_bias(layer, name):
         return getattr(inner, f"bias_{which}", 0.0)
@@ -37,14 +37,14 @@ def coefficient(layer, name, which):
 
 
 def parameters(conf):
-    """("layer/name", layer, short name) of each parameter array."""
+    """Yields ("layer/name", layer, short name) of each parameter array."""
     for place in conf.stack:
         for name in place.param_shapes:
             yield f"{place.name}/{name}", place.layer, name
 
 
 def penalty(conf, params):
-    """What l1 and l2 add to what is minimized; no replica reports it."""
+    """Returns the penalty that l1 and l2 add to the objective; replicas do not report it."""
     total = 0.0
     for key, layer, name in parameters(conf):
         w = np.asarray(params[key], np.float64)
@@ -54,5 +54,5 @@ def penalty(conf, params):
 
 
 def penalty_gradient(layer, name, w):
-    """The gradient of the penalty on one array."""
+    """Returns the penalty's gradient for one array."""
     return coefficient(layer, name, "l1") * np.sign(w) + coefficient(layer, name, "l2") * w

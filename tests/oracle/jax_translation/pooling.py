@@ -1,4 +1,4 @@
-"""Pooling: what lies in each window, laid out by slices, then one number of it."""
+"""Pooling: extracts each window by slices, then reduces it to one number."""
 
 from math import ceil, prod
 
@@ -19,7 +19,7 @@ from tests.oracle.jax_translation.windows import (
 
 
 def pooled(layer, seen, fill, combine):
-    """y of `combine(patches (N, C, points, *places), geometry)`."""
+    """Returns y from `combine(patches (N, C, points, *places), geometry, space)`."""
     x, mask = seen.x, seen.mask if layer.axes == 1 else None
     x = channels_first(layer, steps_there(x, mask, fill))
     geometry = geometry_of(layer, x.shape[2:])
@@ -32,7 +32,7 @@ def pooled(layer, seen, fill, combine):
 
 
 def geometry_of(layer, space):
-    """(size, stride, padding, dilation, counts), a number for each axis."""
+    """Returns (size, stride, padding, dilation, counts), each per axis."""
     axes = len(space)
     size, dilation = each(layer.size, axes), each(layer.dilation, axes)
     stride = each(layer.size if layer.stride is None else layer.stride, axes)
@@ -51,7 +51,7 @@ def pooled_mask(layer, mask):
 
 
 def largest(p, *_):
-    """Of equal numbers the first of a window is taken, as in Caffe and PyTorch."""
+    """Takes the first of equal maxima in a window, as Caffe and PyTorch do."""
     at = jnp.expand_dims(p.argmax(2), 2)
     return jnp.take_along_axis(p, at, 2)[:, :, 0]
 
@@ -70,7 +70,7 @@ def avg_pool(layer, seen):
 
 
 def points_that_count(layer, geometry, space):
-    """(*places): of each window the points in the example, or in it and its given padding."""
+    """Returns (*places): each window's points in the example, or including its given padding."""
     size, stride, padding, dilation, counts = geometry
     axes = []
     for n, k, s, (before, after), d, m in zip(
@@ -88,7 +88,7 @@ def lp_pool(layer, seen):
 
 
 def p_norm(x, p, axes):
-    """(sum of |x|^p)^(1/p), with gradient 0 where all is 0."""
+    """Computes (sum of |x|^p)^(1/p), with gradient 0 where all inputs are 0."""
     size = jnp.abs(x)
     total = jnp.where(size > 0, jnp.where(size > 0, size, 1.0) ** p, 0.0).sum(axes)
     return jnp.where(total > 0, jnp.where(total > 0, total, 1.0) ** (1 / p), 0.0)
@@ -112,7 +112,7 @@ def global_pool(layer, seen):
 
 @translates("StochasticPool2D")
 def stochastic_pool(layer, seen):
-    """In use alone: the mean of each window weighted by itself."""
+    """Inference only: the mean of each window, weighted by its own values."""
     return pooled(layer, seen, 0.0, weighted_by_itself)
 
 
@@ -141,7 +141,7 @@ def spatial_pyramid_pool(layer, seen):
 
 
 def padded_points(n, k, padding):
-    """bins -> points of each window in the example and its padding."""
+    """Returns a function from bins to the points of each window, padding included."""
     before, after = padding
     return lambda bins: np.array(
         [sum(i * k + j < n + before + after for j in range(k)) for i in range(bins)]

@@ -1,4 +1,4 @@
-"""Recurrent layers: the published cells, scanned over the steps."""
+"""Recurrent layers: the published cells, scanned over the time steps."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ JOINS = {
 
 
 def lstm(layer, p, x, state):
-    """Gates in the order i, f, g, o; with peepholes i and f see the old cell, o the new one."""
+    """Gates in the order i, f, g, o; peepholes of i and f see the old cell, of o the new one."""
     h, c = state
     z = x @ p["W"] + h @ p["RW"] + p.get("b", 0)
     i, f, g, o = jnp.split(z, 4, -1)
@@ -50,10 +50,10 @@ CELLS = {"LSTM": (lstm, 2), "GravesLSTM": (lstm, 2), "GRU": (gru, 1), "SimpleRnn
 
 
 def scanned(layer, params, x, mask, keep=None):
-    """(outputs (N, T, units), state after the last step (N, units)).
+    """Returns (outputs (N, T, units), final state (N, units)).
 
-    At padding the state stays and the output is 0; where `keep` (N, T) is not above 0 the state
-    starts from zeros.
+    At padding the state is kept and the output is 0; the state is reset to zeros unless `keep` (N,
+    T) is positive.
     """
     cell, count = CELLS[layer.type_name]
     n, steps, _ = x.shape
@@ -82,7 +82,7 @@ def recurrent(layer, seen):
 
 @translates("Bidirectional")
 def bidirectional(layer, seen):
-    """The second half goes over the steps from behind, padding first, which changes nothing."""
+    """The backward half starts with the padding, which leaves its state at zero."""
     inner, results = layer.layer, []
     for direction in ("forward", "backward"):
         mark = f"{direction}_"
@@ -108,7 +108,7 @@ def last_time_step(layer, seen):
 
 @translates("ReverseTime")
 def reverse_time(layer, seen):
-    """The real steps stand in front of the padding."""
+    """Reverses the real steps and leaves the padding at the end."""
     if seen.mask is None:
         return jnp.flip(seen.x, 1)
     steps = jnp.arange(seen.x.shape[1])

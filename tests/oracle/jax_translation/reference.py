@@ -1,4 +1,4 @@
-"""The package's own numbers in float64: its reference backend, with tensors of that type."""
+"""The package's own results in float64, by its reference backend."""
 
 from types import SimpleNamespace
 
@@ -12,9 +12,9 @@ from sparkdl.nn.optimization.update import update_params
 
 
 def evaluate(conf, params, buffers, columns, training):
-    """A namespace of `loss`, `outputs`, `buffers`, `grads` and `values`, as JAX's functions give.
+    """Returns a namespace of `loss`, `outputs`, `buffers`, `grads`, `values`, in JAX's format.
 
-    The graph is the one that a replica compiles, with tensors of float64 in place of float32.
+    It evaluates a replica's graph with float64 tensors instead of float32.
     """
     weights, states, batch = (tensors(part) for part in (params, buffers, columns))
     n = len(next(iter(columns.values())))
@@ -49,7 +49,7 @@ def within(found, prefix):
 
 
 def train(conf, params, buffers, batches):
-    """(params, buffers, losses) after an update with each of `batches`."""
+    """Returns (params, buffers, losses) after one update per batch."""
     slots = conf.slots_layout.views(initial_slots(conf).astype(float))
     vector, losses = conf.params_layout.vector(params, np.float64), []
     for t, columns in enumerate(batches, 1):

@@ -1,4 +1,4 @@
-"""More or fewer places: repeated, interpolated, padded, cropped, blocks as channels."""
+"""Spatial resizing: upsampling, interpolation, padding, cropping, space to depth."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +20,7 @@ def upsampling(layer, seen):
 
 
 def interpolated(x, axis, size):
-    """Lines between centers of pixels; beyond the outermost centers what they have."""
+    """Interpolates linearly between pixel centers, constant beyond the outermost."""
     n = x.shape[axis]
     centers = (np.arange(n * size) + 0.5) / size - 0.5
     weights = np.stack([np.interp(centers, np.arange(n), row) for row in np.eye(n)], 1)
@@ -28,7 +28,7 @@ def interpolated(x, axis, size):
 
 
 def margins(layer):
-    """(before, after) of each axis of a batch."""
+    """Returns (before, after) for each axis of a batch."""
     own, none = pairs(layer.amount, layer.axes), (0, 0)
     return [none, *own, none] if layer.axes == 1 else [none, none, *own]
 

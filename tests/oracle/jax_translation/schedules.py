@@ -1,4 +1,4 @@
-"""Learning rates over time."""
+"""Learning rate schedules."""
 
 from math import cos, exp, pi
 
@@ -59,7 +59,7 @@ RULES = {
 
 
 def rate_of(rate, iteration, epoch):
-    """The learning rate, a number or a schedule, of an update from 0 in an epoch from 0."""
+    """Returns the rate, from a number or schedule, for an update and epoch counted from 0."""
     if isinstance(rate, float | int):
         return float(rate)
     name = rate.type_name

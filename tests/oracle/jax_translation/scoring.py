@@ -1,4 +1,4 @@
-"""The loss of each example: of rows, of the steps of sequences, of the places of images."""
+"""The loss of each example: rows, sequences of steps, or images of positions."""
 
 import jax.numpy as jnp
 
@@ -6,7 +6,7 @@ from tests.oracle.jax_translation import losses
 
 
 def example_losses(layer, z, labels, mask=None):
-    """(batch,) losses of an output layer, without its loss_weight."""
+    """Returns an output layer's losses (batch,), without its loss_weight."""
     loss = layer.loss
     if loss.type_name in losses.WHOLE:
         return losses.WHOLE[loss.type_name](loss, z, labels, mask)
@@ -22,7 +22,7 @@ def example_losses(layer, z, labels, mask=None):
 
 
 def counting(loss, labels, each, mask, rows):
-    """1 for each of `each` (batch, places) that counts."""
+    """Returns 1 for each element of `each` (batch, places) that counts."""
     counts = jnp.ones_like(each)
     if loss.type_name == "softmax_cross_entropy" and loss.ignore_label is not None:
         counts = counts * (labels != loss.ignore_label).reshape(each.shape)
@@ -30,7 +30,7 @@ def counting(loss, labels, each, mask, rows):
 
 
 def reduced(reduction, rows, each, counts):
-    """(batch,) from losses (batch, places) of which some count."""
+    """Reduces losses (batch, places), some of which count, to (batch,)."""
     n, places = each.shape
     total = (each * counts).sum(1)
     if reduction == "valid":
@@ -45,11 +45,11 @@ def reduced(reduction, rows, each, counts):
 
 
 def units_behind(z):
-    """z with its units on the last axis, where images and volumes have them in front."""
+    """Moves the units of images and volumes from the front to the last axis."""
     return jnp.moveaxis(z, 1, -1) if z.ndim > 3 else z
 
 
 def predicted(layer, z):
-    """The prediction, of the shape of z."""
+    """Returns the prediction, in the shape of z."""
     y = losses.prediction(layer.loss, units_behind(z))
     return jnp.moveaxis(y, -1, 1) if z.ndim > 3 else y

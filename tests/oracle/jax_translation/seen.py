@@ -1,4 +1,4 @@
-"""The view of a batch that a layer's translation gets, and the table of all translations."""
+"""The inputs to a layer's translation, and the table of all translations."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import jax.numpy as jnp
 
 LAYERS = {}  # {type name: function of (layer, Seen) that gives y}
-KEEP = object()  # the mask of the output follows from shapes
+KEEP = object()  # types whose output mask follows from shapes
 
 
 @dataclass
 class Seen:
-    """One layer's share of a pass.
+    """One layer's inputs and results in a forward pass.
 
-    `xs` its inputs, `params` and `buffers` what it owns by short names, `masks` one for each input
-    or None. A translation leaves `new_buffers`, `losses` of examples, and `out_mask` behind.
+    `xs` are its inputs, `params` and `buffers` its own arrays by short name, `masks` one per input
+    or None. A translation sets `new_buffers`, `losses` per example, and `out_mask`.
     """
 
     xs: tuple
@@ -36,13 +36,13 @@ class Seen:
         return self.masks[0]
 
     def inside(self, **changes):
-        """What a wrapper shows to the layer inside: leaves nothing behind here."""
+        """Returns what a wrapper's inner layer sees; its results are not recorded here."""
         fresh = {"new_buffers": {}, "losses": [], "out_mask": KEEP}
         return replace(self, **fresh | changes)
 
 
 def translates(*names):
-    """Enters a function as the translation of layers of these types."""
+    """Registers a function as the translation of layers of these types."""
 
     def enter(function):
         LAYERS.update(dict.fromkeys(names, function))
@@ -52,16 +52,16 @@ def translates(*names):
 
 
 def translate(layer, seen):
-    """(y, mask of y or None) of one layer."""
+    """Returns (y, mask of y or None) of one layer."""
     y = LAYERS[layer.type_name](layer, seen)
     mask = kept_mask(seen, y) if seen.out_mask is KEEP else seen.out_mask
     return y, mask
 
 
 def kept_mask(seen, y):
-    """The first mask of an input, while sequences keep as many steps; else None.
+    """Returns the first input mask if the number of steps is unchanged, else None.
 
-    One (N, T, S), of steps within steps, is of x (N, T, S, F).
+    A nested mask (N, T, S) belongs to x (N, T, S, F).
     """
     for x, mask in zip(seen.xs, seen.masks, strict=True):
         if mask is not None and x.ndim == y.ndim and x.shape[:-1] == y.shape[:-1] == mask.shape:
@@ -70,16 +70,16 @@ def kept_mask(seen, y):
 
 
 def steps_there(x, mask, fill=0.0):
-    """x (N, T, F) with `fill` where the mask says that there is no step."""
+    """Replaces masked steps of x (N, T, F) by `fill`."""
     return x if mask is None else jnp.where(mask[..., None] != 0, x, fill)
 
 
 def channel_axis(x):
-    """Axis of a batch that holds channels: 1 of images and volumes, the last of rows, sequences."""
+    """Returns the channel axis of a batch: 1 for images and volumes, else the last."""
     return 1 if x.ndim > 3 else x.ndim - 1
 
 
 def along_channels(values, x):
-    """`values` (C,) shaped so that they broadcast over the batch x."""
+    """Reshapes `values` (C,) to broadcast over the channels of x."""
     axis = channel_axis(x)
     return values.reshape([-1 if i == axis else 1 for i in range(x.ndim)])

@@ -1,4 +1,4 @@
-"""Cases that cannot be translated, and why."""
+"""Networks that cannot be translated, and why."""
 
 from tests.oracle.jax_translation import (  # noqa: F401
     arranging,
@@ -22,18 +22,18 @@ ACTIVATED = ("activation", "function", "latent_activation", "gate_activation")
 
 
 def supported_layers():
-    """The type names of all layers that have a translation."""
+    """Returns the type names of all layers that have a translation."""
     return frozenset(LAYERS)
 
 
 def unsupported(conf, training=True):
-    """Why `conf` cannot be translated: a set of short texts, empty where it can.
+    """Returns the reasons why `conf` cannot be translated: a set of texts, empty if it can.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     training : bool
-        Layers that are random while training are no obstacle in use.
+        Layers that are random in training can be translated in inference.
     """
     reasons = set()
     if conf.tbptt is not None and training:
@@ -46,7 +46,7 @@ def unsupported(conf, training=True):
 
 
 def reasons_of(layer):
-    """Why one layer cannot be translated."""
+    """Returns the reasons why one layer cannot be translated."""
     if layer.type_name not in LAYERS:
         yield f"layer {layer.type_name}"
     for option in ACTIVATED:

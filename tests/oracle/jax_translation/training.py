@@ -1,4 +1,4 @@
-"""Updates: clipping, then l1 and l2, then the optimizer, then constraints; as Caffe does it."""
+"""Updates in Caffe's order: clipping, l1 and l2, optimizer, constraints."""
 
 import numpy as np
 
@@ -30,19 +30,19 @@ def rate_factor(layer, name):
 
 
 def first_slots(conf):
-    """{"layer/name": state of its optimizer} before the first update."""
+    """Returns {"layer/name": optimizer state} before the first update."""
     shapes = dict(conf.params_layout.entries)
     owned = parameters(conf)
     return {key: state_of(optimizer_of(conf, layer, n), shapes[key]) for key, layer, n in owned}
 
 
 def updated(conf, params, slots, grads, iteration, epoch=0):
-    """{"layer/name": array} after update number `iteration`, from 0; `slots` change in place.
+    """{"layer/name": array} after update `iteration`, counted from 0; changes `slots` in place.
 
     Parameters
     ----------
     grads : {"layer/name": array}
-        Of the mean loss, without penalties: what `gradients` gives.
+        Gradients of the mean loss without penalties, from `gradients`.
     """
     after, clipped = {}, clip(conf.clipping, grads)
     for key, layer, name in parameters(conf):
@@ -59,7 +59,7 @@ def updated(conf, params, slots, grads, iteration, epoch=0):
 
 
 def train(conf, params, buffers, batches):
-    """(params, buffers, losses) after an update with each of `batches`, dicts of columns."""
+    """Returns (params, buffers, losses) after one update per batch, a dict of columns."""
     slots, losses = first_slots(conf), []
     for iteration, columns in enumerate(batches):
         loss, _, new = loss_and_outputs(conf, params, buffers, columns, training=True)
@@ -70,7 +70,7 @@ def train(conf, params, buffers, batches):
 
 
 def clip(clipping, grads):
-    """The gradients with what is too large made smaller."""
+    """Returns the clipped gradients."""
     if clipping is None:
         return grads
     kind = type(clipping).__name__
@@ -88,7 +88,7 @@ def clip(clipping, grads):
 
 
 def parts_of(kind, grads):
-    """Lists of the arrays that have a norm together: all, those of a layer, one."""
+    """Returns lists of the arrays that share a norm: all, those of each layer, or each alone."""
     if "Array" in kind:
         return [[key] for key in grads]
     if "Layer" not in kind:

@@ -1,4 +1,4 @@
-"""Windows over the axes of space: where they lie, and what they see, by slices alone."""
+"""Windows over spatial axes: positions and contents, by slices alone."""
 
 from itertools import product
 from math import ceil
@@ -7,31 +7,31 @@ import jax.numpy as jnp
 
 
 def each(value, axes):
-    """One number for each axis."""
+    """Returns one number for each axis."""
     return tuple(value) if isinstance(value, tuple) else (value,) * axes
 
 
 def pairs(value, axes):
-    """(before, after) for each axis."""
+    """Returns (before, after) for each axis."""
     if axes == 1 and isinstance(value, tuple):
         return (value,)
     return tuple(v if isinstance(v, tuple) else (v, v) for v in each(value, axes))
 
 
 def reaches(size, dilation, axes):
-    """From the first to the last point of a window along each axis, both counted."""
+    """Returns a window's extent along each axis, including dilation."""
     sizes = zip(each(size, axes), each(dilation, axes), strict=True)
     return tuple((k - 1) * d + 1 for k, d in sizes)
 
 
 def same(n, reach, stride):
-    """Padding that gives ceil(n / stride) windows, the odd zero behind; Keras and TensorFlow."""
+    """Returns padding for ceil(n / stride) windows, as Keras and TensorFlow: the odd zero last."""
     total = max((ceil(n / stride) - 1) * stride + reach - n, 0)
     return total // 2, total - total // 2
 
 
 def paddings(layer, space, size, stride):
-    """(before, after) of each axis, without what rounding up adds."""
+    """Returns (before, after) of each axis, without the extra padding of rounding up."""
     axes = len(space)
     reach = reaches(size, layer.dilation, axes)
     if layer.padding == "same":
@@ -42,10 +42,10 @@ def paddings(layer, space, size, stride):
 
 
 def count(n, reach, stride, padding, up=False):
-    """How many windows there are along an axis.
+    """Returns the number of windows along an axis.
 
-    Rounded up, a last window may be partial, but begins in the axis or in front of it: Caffe's and
-    PyTorch's ceil_mode.
+    When rounding up, the last window may be partial, but must start before the end of the axis, as
+    in ceil_mode of Caffe and PyTorch.
     """
     before, after = padding
     room = n + before + after - reach
@@ -56,7 +56,7 @@ def count(n, reach, stride, padding, up=False):
 
 
 def patches(x, size, stride, padding, dilation, counts, fill=0.0):
-    """(N, C, points of a window, *counts) of x (N, C, *space)."""
+    """Returns (N, C, points of a window, *counts) of x (N, C, *space)."""
     axes = x.ndim - 2
     size, stride, dilation = (each(v, axes) for v in (size, stride, dilation))
     reach = reaches(size, dilation, axes)
@@ -75,12 +75,12 @@ def patches(x, size, stride, padding, dilation, counts, fill=0.0):
 
 
 def channels_first(layer, x):
-    """x with its channels along axis 1: sequences (N, T, F) are turned."""
+    """Moves channels to axis 1: sequences (N, T, F) are transposed."""
     return jnp.swapaxes(x, 1, 2) if layer.axes == 1 else x
 
 
 def window_mask(mask, size, stride, padding, dilation, up=False):
-    """1 for each window over the steps of mask (N, T) in which there is one."""
+    """Returns 1 for each window over mask (N, T) that contains a real step."""
     (k,), n = reaches(size, dilation, 1), mask.shape[1]
     counts = (count(n, k, each(stride, 1)[0], padding, up),)
     seen = patches(mask[:, None], size, stride, (padding,), dilation, counts)

@@ -1,4 +1,4 @@
-"""Layers around another layer."""
+"""Wrapper layers."""
 
 import jax
 
@@ -7,7 +7,7 @@ from tests.oracle.jax_translation.seen import translate, translates
 
 @translates("Frozen")
 def frozen(layer, seen):
-    """As in use, whatever the network does; its parameters have no gradient."""
+    """Runs the layer in inference mode always; its parameters get no gradient."""
     fixed = {name: jax.lax.stop_gradient(value) for name, value in seen.params.items()}
     inner = seen.inside(params=fixed, training=False)
     y, seen.out_mask = translate(layer.layer, inner)
@@ -17,7 +17,7 @@ def frozen(layer, seen):
 
 @translates("TimeDistributed")
 def time_distributed(layer, seen):
-    """Each step of each sequence as an example; masks of the steps within are those of examples."""
+    """Treats each step of each sequence as an example; nested masks become example masks."""
     n, steps, *rest = seen.x.shape
     within = seen.mask is not None and seen.mask.ndim == 3
     given = seen.mask.reshape(n * steps, -1) if within else None
