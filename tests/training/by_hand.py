@@ -17,7 +17,7 @@ CONF = perceptron(optimizer=Momentum(learning_rate=0.1), l2=0.01)
 
 @dataclass
 class Hand:
-    """A worker: SGD with momentum on one minibatch after the other."""
+    """A worker that trains by SGD with momentum, one minibatch at a time."""
 
     params: np.ndarray
     slots: np.ndarray
@@ -33,14 +33,14 @@ class Hand:
 
 
 def crew(size, params=None, slots=None):
-    """As many workers, with these vectors or those that training starts from."""
+    """Returns `size` workers with these vectors, or with those of a new fit."""
     params = initial_params(CONF).astype(float) if params is None else params
     slots = np.zeros_like(params) if slots is None else slots
     return [Hand(params, slots) for _ in range(size)]
 
 
 def mean(hands):
-    """(params, slots), the means weighted by examples, which begin to be counted anew."""
+    """Returns the means of params and slots, weighted by examples, and resets the counts."""
     weights = np.array([hand.examples for hand in hands]) / sum(h.examples for h in hands)
     for hand in hands:
         hand.examples = 0.0
@@ -57,7 +57,7 @@ class Keep(Listener):
 
 
 def states_of(master, workers, counts, epochs=3, conf=CONF):
-    """(epoch, [minibatches of each worker], state after it) of each round of a fit.
+    """Yields (epoch, [minibatches of each worker], state afterwards) for each round of a fit.
 
     A minibatch is a pair (features, labels).
     """

@@ -16,7 +16,7 @@ def rng():
 
 @pytest.fixture(scope="module")
 def spawned():
-    """Processes of workers start as those of users do, in the environment that there is."""
+    """Makes worker processes spawn, as they do for users, in the current environment."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "starting", multiprocessing.get_context("spawn"))
         yield
@@ -24,7 +24,7 @@ def spawned():
 
 @pytest.fixture(scope="session")
 def crews():
-    """LocalWorkers by number, made when first asked for: starting processes takes a second."""
+    """Returns LocalWorkers by number, made on first use: starting processes takes a second."""
     made = {}
 
     def of(size):

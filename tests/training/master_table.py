@@ -1,4 +1,4 @@
-"""The one table of TrainingMasters, whose promises are tested on all workers."""
+"""The table of TrainingMasters, whose contract is tested on all kinds of workers."""
 
 from dataclasses import dataclass, field, replace
 
@@ -29,24 +29,24 @@ NO_BLOCK_MOMENTUM = {"block_momentum": 0.0, "block_momentum_as_time_constant": N
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A master with small options.
+    """A master with small options, and its properties.
 
     Parameters
     ----------
     joint : dict or None
-        Options with which an update is one on the minibatches of all workers together.
+        Options with which an update equals one on the joint minibatch of all workers.
     optimizer : Optimizer
-        With which it is so.
+        Optimizer for that comparison.
     same_bits : bool
         Whether two fits give the same weights.
     keeps_back : bool
-        Whether each worker has what others have not.
+        Whether each worker has a residual of its own.
     same_updates : bool
         Whether two fits have the same number of updates.
     late : bool
-        Whether a fit that ends with an update may end some later, as nobody knows when they come.
+        Whether a fit limited by updates may end a few later, because their time is not known.
     diverges : str or None
-        What it says when the loss is no longer finite. None: steps are too short for that.
+        Error when the loss is no longer finite; None if steps are too short for that.
     """
 
     master: TrainingMaster
@@ -205,25 +205,25 @@ MASTERS = {
     ),
 }
 RESIDENT = [name for name, row in MASTERS.items() if row.master.resident]
-# Of others a worker has parts of the network: they refuse GPUs, float16, and foreign modules.
+# In the others each worker has parts of the network; they refuse GPUs, float16, foreign modules.
 PARTS = "all-reduce, shards of parameters", "pipeline", "tensor parallel"
 WHOLE = [name for name in MASTERS if name not in PARTS]
 JOINT = [name for name, row in MASTERS.items() if row.joint is not None]
 
 
 def by_kind(names):
-    """Rows as parameters of a test: all are slow but the first of each kind of master."""
+    """Returns the names as test parameters; all but the first of each kind of master are slow."""
     return first_of_each(names, lambda name: type(MASTERS[name].master))
 
 
 def schedule_of(blocks, workers, conf):
-    """The Schedule of a fit of a resident master, and the state that it starts from."""
+    """Returns the Schedule of a resident master's fit, and its initial state."""
     state = replace(first_state(conf), seed=conf.seed)
     return BlockSchedule(sizes=tuple(blocks.sizes), workers=workers.size, seed=state.seed), state
 
 
 def plan_of(master, blocks, workers, conf, epoch):
-    """[blocks of a round] of an epoch, whichever kind of master it is."""
+    """Returns [blocks of a round] for an epoch, for any kind of master."""
     schedule, state = schedule_of(blocks, workers, conf)
     if not master.resident:
         return master.plan(workers, blocks, replace(state, epoch=epoch))
@@ -231,7 +231,7 @@ def plan_of(master, blocks, workers, conf, epoch):
 
 
 def joint_batches(master, blocks, workers, conf, epoch):
-    """[Batch of all workers together] for each update of an epoch."""
+    """Yields the joint Batch of all workers for each update of an epoch."""
     step = master.batch_size_per_worker * getattr(master, "accumulate", 1)
     for chosen in plan_of(master, blocks, workers, conf, epoch):
         held = [blocks.blocks[n] for n in chosen]
@@ -242,5 +242,5 @@ def joint_batches(master, blocks, workers, conf, epoch):
 
 
 def assert_close(found, expected, relative=1e-5):
-    """Within `relative` of the largest number."""
+    """Asserts an error within `relative` of the largest number."""
     assert np.abs(found - expected).max() / np.abs(expected).max() < relative

@@ -1,4 +1,4 @@
-"""A small network with everything that a model can hold, and states of it."""
+"""A small network with all kinds of state, and states of it."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def small_conf(units=3):
 
 
 def state_of(conf, seed=0, **counters):
-    """A state of `conf` with random vectors."""
+    """Returns a state of `conf` with random vectors."""
     rng = np.random.default_rng(seed)
     layouts = {"params": conf.params_layout, "buffers": conf.buffers_layout}
     layouts["slots"] = conf.slots_layout
@@ -24,7 +24,7 @@ def state_of(conf, seed=0, **counters):
 
 
 def assert_equal(one, other):
-    """Two states are the same, bit for bit."""
+    """Asserts that two states are equal bit for bit."""
     assert one.counters == other.counters
     pairs = [(getattr(one, name), getattr(other, name)) for name in ("params", "buffers", "slots")]
     assert one.master_state.keys() == other.master_state.keys()
@@ -41,7 +41,7 @@ def assert_equal(one, other):
 
 
 def params_of_two_processes(conf, batch, count):
-    """The parameters after `count` steps; from the middle on another replica makes them."""
+    """Returns the parameters after `count` steps; another replica takes over in the middle."""
     one, other = Network(conf).replica, Network(conf).replica
     for t in range(1, count + 1):
         if t == (count + 1) // 2:

@@ -1,4 +1,4 @@
-"""Small data and networks to train on, and their gradients by hand."""
+"""Small data sets and networks for training tests, and their gradients by hand."""
 
 from dataclasses import replace
 
@@ -11,11 +11,11 @@ from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import first_state
 
-EVEN, UNEVEN = [30, 30], [41, 0, 3, 15, 1]  # records of partitions
+EVEN, UNEVEN = [30, 30], [41, 0, 3, 15, 1]  # records in each partition
 
 
 class Partitions:
-    """A source with as many records in each partition as asked for, none too."""
+    """A source with the given number of records in each partition, possibly 0."""
 
     transform = None
 
@@ -44,13 +44,13 @@ def perceptron(**options):
 
 
 def whole_net(**options):
-    """With buffers and random numbers as well."""
+    """Returns a network that also has buffers and random numbers."""
     layers = [Dense(units=5), BatchNorm(), Dropout(rate=0.3), Output(units=3)]
     return perceptron(layers=layers, **options)
 
 
 def run(master, workers, data, conf, rounds=None, epochs=1, transform=None):
-    """Rounds of a master: (states after each, reports, blocks)."""
+    """Runs rounds of a master; returns (states after each, reports, blocks)."""
     master = replace(master, seed=conf.seed if master.seed is None else master.seed)
     blocks = workers.load(data, schema_of(conf), master.records_per_block, master)
     states, reports = [replace(first_state(conf), seed=master.seed)], []
@@ -64,9 +64,9 @@ def run(master, workers, data, conf, rounds=None, epochs=1, transform=None):
 
 
 def gradient(conf, vector, x, labels):
-    """(mean loss, gradient with l2 on weights) at a parameter vector, by hand in float64.
+    """Returns (mean loss, gradient with l2 on weights) at a vector, by hand in float64.
 
-    Of softmax regression, or of one hidden layer of tanh before it.
+    For softmax regression, optionally with one hidden tanh layer before it.
     """
     p, g, n = conf.params_layout.views(vector), {}, len(labels)
     deep = "dense_1/W" in p
@@ -89,7 +89,7 @@ def averaging(**options):
 
 
 def rounds_of(master, workers, blocks, state, count):
-    """[(epoch, the blocks of a round)] for the first `count` rounds."""
+    """Returns [(epoch, blocks of a round)] for the first `count` rounds."""
     found = []
     while len(found) < count:
         found += [(state.epoch, chosen) for chosen in master.plan(workers, blocks, state)]

@@ -1,4 +1,4 @@
-"""Promises of every evaluation about `merge`. A new kind is one more row."""
+"""The contract of `merge` for every evaluation. A new kind is one more row."""
 
 import json
 import pickle
@@ -36,13 +36,13 @@ SIZES = st.lists(st.integers(0, 12), min_size=1, max_size=6)
 
 
 def numbers(evaluation):
-    """All counts as one array."""
+    """Returns all counts as one array."""
     counts = counts_of(pickle.loads(pickle.dumps(evaluation)))
     return np.concatenate([np.ravel(array) for array in counts]).astype(float)
 
 
 def assert_same(one, other):
-    """Counts agree exactly and sums of floats to rounding, so figures do too."""
+    """Counts must agree exactly and float sums up to rounding, so figures agree too."""
     np.testing.assert_allclose(numbers(one), numbers(other), rtol=1e-9, atol=1e-9)
     assert one.figures().keys() == other.figures().keys()
 

@@ -1,4 +1,4 @@
-"""Counts that travel as arrays."""
+"""Counts of an evaluation as arrays, which can be sent and restored."""
 
 import numpy as np
 import pytest

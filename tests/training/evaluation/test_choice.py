@@ -1,4 +1,4 @@
-"""The evaluation that goes with each loss. A new loss is one more row."""
+"""The evaluation chosen for each loss. A new loss is one more row."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Classification against scikit-learn."""
+"""Classification matches scikit-learn."""
 
 import pickle
 

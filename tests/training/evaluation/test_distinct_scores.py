@@ -1,4 +1,4 @@
-"""ROC and AUC from every score that occurs, against scikit-learn to the last digits."""
+"""ROC and AUC from all distinct scores match scikit-learn to the last digits."""
 
 import pickle
 
@@ -12,7 +12,7 @@ from sparkdl.training.evaluation.scores import ScoreCounts
 
 
 def drawn(rng, n, ties=None):
-    """Scores as float32 gives them, and truth; `ties` of them are equal on average."""
+    """Returns float32 scores and truth; on average, `ties` scores are equal."""
     truth = rng.random(n) < 0.3
     scores = 1 / (1 + np.exp(-(rng.normal(size=n) + truth)))
     if ties:
@@ -51,7 +51,7 @@ def test_curve_and_area_are_those_of_the_scores(name, rng):
 
 
 def test_what_bins_get_wrong_is_right(rng):
-    """All in one bin."""
+    """All scores lie in one bin."""
     scores = 0.5 + rng.random(2000) * 1e-3
     truth = rng.random(2000) < (scores - 0.5) * 1e3
     exact = metrics.roc_auc_score(truth, scores)

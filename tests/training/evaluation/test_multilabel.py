@@ -1,4 +1,4 @@
-"""MultiLabelEvaluation against scikit-learn."""
+"""MultiLabelEvaluation matches scikit-learn."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Counts come out as they went in, in few bytes."""
+"""Counts survive packing, which takes few bytes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Counts of pairs against numpy and scikit-learn."""
+"""Counts of pairs match numpy and scikit-learn."""
 
 import pickle
 from itertools import permutations

@@ -1,4 +1,4 @@
-"""Regression against scikit-learn and scipy, in float64."""
+"""Regression matches scikit-learn and scipy, in float64."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_correlation(rng):
 
 
 def test_a_small_variation_about_a_large_mean_keeps_its_digits(rng):
-    """Sums of plain squares of numbers about 1e9 would have no digit of a variation of 1e-2."""
+    """Sums of squares of numbers near 1e9 would lose all digits of a variation of 1e-2."""
     labels = 1e9 + 1e-2 * rng.normal(size=(500, 1))
     predictions = labels + 1e-2 * rng.normal(size=(500, 1))
     found = in_pieces(predictions, labels)
@@ -73,13 +73,13 @@ SIDES = {
 @pytest.mark.parametrize("cuts", [(), (20, 30)])
 @pytest.mark.parametrize("name", SIDES)
 def test_sums_of_what_does_not_vary_leave_nothing_to_correlate(name, cuts):
-    """The mean of sixty times 0.1, summed as they are, is another number than 0.1."""
+    """The naive mean of sixty times 0.1 differs from 0.1."""
     labels, predictions = (side[:, np.newaxis] for side in SIDES[name])
     evaluation = in_pieces(predictions, labels, cuts)
     halves = in_pieces(predictions[:7], labels[:7], ()).merge(
         in_pieces(predictions[7:], labels[7:], ())
     )
-    expected = metrics.r2_score(labels - labels[0], predictions - labels[0])  # of zeros: exact
+    expected = metrics.r2_score(labels - labels[0], predictions - labels[0])  # on zeros: exact
     for found in (evaluation, halves):
         assert found.r2 == pytest.approx(expected)
         assert np.isnan(found.correlation)

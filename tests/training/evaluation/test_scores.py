@@ -1,4 +1,4 @@
-"""ROC and AUC from binned scores, against scikit-learn on the scores themselves."""
+"""ROC and AUC from binned scores, compared with scikit-learn on the scores themselves."""
 
 import numpy as np
 import pytest
@@ -10,14 +10,14 @@ BINS = 4096
 
 
 def counted(scores, truth, bins=BINS, limit=0):
-    """Counts in bins alone, unless there is a limit below which they are exact."""
+    """Returns counts in bins alone, unless `limit` allows exact ones."""
     counts = ScoreCounts.empty(1, bins, limit)
     counts.add(scores[:, np.newaxis], truth[:, np.newaxis])
     return counts
 
 
 def drawn(rng, n=5000, shift=1.0, center=0.0):
-    """Scores and truth: log-odds normal, `shift` larger for positives."""
+    """Returns scores with normal log-odds, larger by `shift` for positives, and truth."""
     truth = rng.random(n) < 0.3
     return 1 / (1 + np.exp(-(rng.normal(size=n) + shift * truth + center))), truth
 
@@ -55,7 +55,7 @@ def test_thresholds_give_the_rates_they_stand_at(rng):
         assert fpr == pytest.approx(np.mean(scores[~truth] >= threshold))
 
 
-# Where the scores lie matters: bins of equal width in probability would fail "rare" and "sure".
+# The location matters: bins of equal width in probability would fail on "rare" and "sure".
 CONTINUOUS = {
     "about a half": {},
     "rare, scores about 1e-4": {"center": -9},
@@ -84,7 +84,7 @@ def test_uniform_scores_are_within_a_thousandth(rng):
 
 
 def test_the_error_bound_can_be_reached():
-    """All scores in one bin, in the right order: the exact AUC is 1, the binned one 1/2."""
+    """All scores lie in one bin in the right order: the exact AUC is 1, the binned one 1/2."""
     counts = counted(np.array([0.5001, 0.5002]), np.array([False, True]), bins=16)
     assert counts.auc()[0] == 0.5 and counts.auc_error()[0] == 0.5
 
@@ -93,7 +93,7 @@ def test_billions_in_one_bin_are_counted():
     counts = np.array([[4 * 10**9, 10]])
     many = ScoreCounts(counts, counts, ScoreCounts.empty(1, 2, limit=0).distinct)
     many.distinct.add(np.array([[0.1], [0.2]]), np.array([[True], [False]]))
-    assert many.auc_error()[0] == pytest.approx(0.5, abs=1e-6)  # their product is above 2^63
+    assert many.auc_error()[0] == pytest.approx(0.5, abs=1e-6)  # their product exceeds 2^63
 
 
 @pytest.mark.parametrize("value", [True, False])

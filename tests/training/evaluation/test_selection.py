@@ -1,4 +1,4 @@
-"""Losses of whole sequences and whole images, from records to an evaluation."""
+"""Losses over whole sequences and whole images, from records to evaluation."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ MASTER = ParameterAveraging(batch_size_per_worker=8, averaging_frequency=1)
 
 
 def test_ctc_learns_to_read(rng, crews):
-    # each step shows a one-hot class, shown for two steps; class 0 separates
+    # a one-hot class, shown for two steps at a time; class 0 is the separator
     words = [[1, 2], [2, 1], [1, 1], [2]] * 6
     labels = np.full((len(words), 2), -1)
     x = np.zeros((len(words), 8, 3), np.float32)
@@ -88,7 +88,7 @@ MASKED = {
 
 
 def per_step(network, batch, labels, counted):
-    """Returns (accuracy, loss) of the steps that count, from the network's predictions."""
+    """Returns (accuracy, loss) over the counted steps, from the network's predictions."""
     y = network.replica.forward(batch)[network.conf.output.name].astype(np.float64)
     own = np.take_along_axis(y, labels[..., None], 2)[..., 0]
     chosen = counted > 0

@@ -1,4 +1,4 @@
-"""The examples with the largest losses of an evaluation are the same however it was spread."""
+"""The examples with the largest losses are the same however an evaluation is distributed."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ CONF = NetworkConf(input_shape=(1, 80, 80), layers=[Flatten(), Output(units=3)],
 
 @pytest.fixture(scope="module")
 def spread():
-    """(an evaluation of noisy images in one process, those of three parts as counts, the losses)"""
+    """Returns (evaluation of noisy images in one process, counts of its three parts, losses)."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(300, 1, 80, 80)).astype(np.float32), rng.integers(0, 3, 300)
     net, source = Network(CONF), Arrays(x, y, records_per_split=100)
@@ -49,7 +49,7 @@ def test_noisy_images_take_a_bounded_number_of_bytes(spread):
 
 
 def test_a_setting_of_the_driver_keeps_records_out(spread, monkeypatch):
-    """Whatever executors have found, which may have another environment."""
+    """It does so whatever executors have collected, since their environment may differ."""
     _, counts, _ = spread
     for text, kept in (("0", 0), ("3", 3), ("50", 36)):
         monkeypatch.setenv("SPARKDL_WRONG_EXAMPLES", text)

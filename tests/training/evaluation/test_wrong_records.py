@@ -1,4 +1,4 @@
-"""What a page shows of an example: its picture, its text, or its first numbers."""
+"""A page shows an example as its picture, its text, or its first numbers."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""Training on all examples at once."""
+"""Full-batch training, on all examples at once."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from sparkdl.training.fit.full_batch import FullBatch
 from sparkdl.training.network import Network
 from tests.training.problems import Partitions, perceptron, softmax_net
 
-N = BATCH + 50  # two batches, of different sizes
+N = BATCH + 50  # two batches of different sizes
 
 
 @pytest.fixture(scope="module")

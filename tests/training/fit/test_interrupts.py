@@ -1,4 +1,4 @@
-"""Fits that are interrupted, under every master: what they leave, and that they go on."""
+"""Interrupted fits under every master: what they keep, and that they resume."""
 
 import _thread
 from dataclasses import replace
@@ -36,7 +36,7 @@ def workers(crews):
 
 @pytest.fixture(scope="module")
 def whole(crews):
-    """A function of a master that gives the state after three epochs without an interruption."""
+    """Returns the state after three uninterrupted epochs, by name of the master."""
     return cache(lambda name: fit(crews(2), name, 3)[0].state)
 
 
@@ -50,11 +50,11 @@ def fail(*_):
 
 
 def interrupt(*_):
-    _thread.interrupt_main()  # as Ctrl-C does, wherever the fit is just then
+    _thread.interrupt_main()  # as Ctrl-C does, wherever the fit is at the moment
 
 
 def after(rounds, what):
-    """A listener to which something happens when it hears of the n-th round."""
+    """Returns a listener that calls `what` at its n-th round."""
     heard = []
 
     def on_round(report, state):
@@ -176,7 +176,7 @@ def test_an_epoch_that_is_resumed_reports_all_its_rounds(workers, name, resume, 
 
 
 def test_a_worker_that_is_lost_when_all_is_done_is_not_missed(workers, caplog):
-    """The others wait for a word: the loss is noticed before they end."""
+    """Workers wait for the driver at the end, so the loss is noticed before they exit."""
     name, ended = "all-reduce", []
 
     def kill(report, state):

@@ -1,4 +1,4 @@
-"""A fit of a network: where it begins in the data, what it evaluates, and what it refuses."""
+"""A fit of a network: its start in the data, its evaluations, and refused options."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ DATA = np.ones((2, 4), np.float32), np.zeros(2, int)
 
 
 def options_of(resident, made):
-    """Returns the options of a fit whose network notes in `made` that another one was made."""
+    """Returns the options of a fit; `made` collects all networks of its class that are created."""
 
     class Counted(Network):
         def __init__(self, *args):
@@ -59,7 +59,7 @@ def test_a_wrong_number_is_refused_by_its_name(name, value):
 
 DRIVER, PEERS = (MASTERS[name].master for name in ("averaging by the driver", "all-reduce"))
 LARGER = {"batch_size_per_worker": 64}
-OTHERS = {  # the master, the records of the next fit, and options of its master
+OTHERS = {  # master, records of the next fit, options of its master
     "fewer records": (DRIVER, [20], {}),
     "more records": (DRIVER, [70, 50], {}),
     "larger minibatches": (DRIVER, [60, 30], LARGER),
@@ -106,7 +106,7 @@ def test_updates_go_on_in_the_same_data_also_of_a_saved_network(master, crews, t
     assert_equal(loaded.state, network.state)
 
 
-# What is refused
+# Refusals
 
 
 def fit(**options):

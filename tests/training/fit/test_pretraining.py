@@ -1,4 +1,4 @@
-"""Layers that learn without labels before the network is trained."""
+"""Unsupervised pretraining of layers before the network is trained."""
 
 import numpy as np
 import pytest

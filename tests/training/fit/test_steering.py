@@ -1,4 +1,4 @@
-"""Fits that listeners stop or steer, under every master: where they end, and with what."""
+"""Fits that listeners stop or steer, under every master: where they end, and with which state."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ class States(Listener):
 
 
 def stop_after(rounds, why=""):
-    """A listener that stops a fit when it hears of the n-th round."""
+    """Returns a listener that stops a fit at its n-th round."""
     heard = []
 
     def on_round(report, state):
@@ -81,7 +81,7 @@ def test_a_fit_that_is_stopped_ends_after_the_running_round(crews, name):
 
 @pytest.mark.parametrize("name", rows_of(EACH))
 def test_early_stopping_ends_with_the_best_weights(crews, name):
-    """Of a figure that is the best after the second epoch."""
+    """The monitored loss, maximized here, is best after the first epoch."""
     stopping = EarlyStopping("loss", patience=2, mode="max", restore_best_weights=True)
     rates = LambdaListener(on_epoch=lambda report, state: epochs.append(state))
     epochs, workers = [], crews(2)
@@ -96,7 +96,7 @@ def test_early_stopping_ends_with_the_best_weights(crews, name):
 
 @pytest.mark.parametrize("name", rows_of(EXACT))
 def test_rates_are_changed_in_all_workers(crews, name):
-    """A factor from the second epoch on is a fit at that rate from there."""
+    """Lowering the rate after two epochs equals continuing at the lower rate from there."""
     workers, lower = crews(2), replace(CONF.optimizer, learning_rate=0.05 / 4)
     plateau = ReduceLROnPlateau("loss", factor=0.25, patience=1, mode="max", min_lr=0.05 / 4)
     first = LambdaListener(on_epoch=lambda report, state: epochs.append(state))

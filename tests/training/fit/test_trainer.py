@@ -1,4 +1,4 @@
-"""The fit loop: what listeners hear and when, and runs that go on where they stopped."""
+"""The fit loop: the events of listeners and their order, and resumed runs."""
 
 import os
 from dataclasses import replace
@@ -20,7 +20,7 @@ from tests.training.rounds.test_block_training import data as sequences
 from tests.training.rounds.test_block_training import network as recurrent
 
 MASTER = ParameterAveraging(aggregation="driver", batch_size_per_worker=4, averaging_frequency=2)
-COUNTS = [23, 0, 16]  # 5 blocks of 8 records: 3 rounds of 2 workers in an epoch
+COUNTS = [23, 0, 16]  # 5 blocks of 8 records: 3 rounds of 2 workers per epoch
 DATA = Partitions(COUNTS)
 CONF = whole_net(optimizer=Adam(learning_rate=0.01))
 
@@ -30,7 +30,7 @@ class Stop(Exception):
 
 
 class Recorder(Listener):
-    """Hears everything; stops the fit at one event if told so."""
+    """Records all events; raises Stop at the event `stop_at`."""
 
     def __init__(self, stop_at=None, name=""):
         self.heard, self.stop_at, self.name = [], stop_at, name
@@ -70,7 +70,7 @@ def events(first, last, rounds=3):
 
 @pytest.fixture(scope="module")
 def whole(crews):
-    """Two epochs without an interruption."""
+    """The state after two uninterrupted epochs."""
     return fit(crews(2))[0].state
 
 
@@ -158,7 +158,7 @@ def test_a_fit_that_fails_keeps_its_rounds_and_tells_the_end(crews):
     assert network.state.rounds == 2 and recorder.heard[-1] == ("end", 2)
 
 
-INTERRUPTED = {  # where a listener stops the fit, and what is kept by then
+INTERRUPTED = {  # where a listener stops the fit, options of checkpoints, rounds in the last one
     "in the first round": (("round", 0, 0), {"every_rounds": 1}, 1),
     "in the middle of an epoch": (("round", 1, 1), {"every_rounds": 1}, 5),
     "some rounds after a checkpoint": (("round", 1, 1), {"every_rounds": 2}, 4),
@@ -186,7 +186,7 @@ def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(name, crew
 
 
 def test_who_steers_and_counts_is_told_before_the_checkpoint_is_written(crews, tmp_path):
-    """And the rest after it, for what they do may fail."""
+    """Other listeners are told after it, because they may fail."""
     found = {}
 
     def listener(name, **options):
@@ -270,7 +270,7 @@ OTHER = {
 
 @pytest.fixture(scope="module")
 def left(crews, tmp_path_factory):
-    """A folder with the checkpoint of one epoch."""
+    """A folder with a checkpoint after one epoch."""
     path = tmp_path_factory.mktemp("left")
     fit(crews(2), epochs=1, checkpoints=Checkpoints(path=path))
     return path
@@ -366,7 +366,7 @@ def test_epochs_that_cannot_be_are_refused(epochs, crews):
 
 
 def test_where_updates_are_must_be_known(crews):
-    """With tbptt it depends on the records; the cure is named."""
+    """With tbptt it depends on the records; the error names the cure."""
     conf = recurrent(tbptt=(4, 4))
     with pytest.raises(ConfigError, match="with tbptt .* give epochs"):
         fit(crews(2), None, Network(conf), sequences(np.random.default_rng(1), n=8), updates=3)

@@ -1,4 +1,4 @@
-"""Records that are held out, and weights of classes: which ones, and what a fit makes of them."""
+"""Held-out records and class weights: how they are chosen, and their effect on a fit."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ Y = np.r_[np.zeros(200), np.ones(150), np.full(50, 2)].astype(int)[RNG.permutati
 
 
 def ids_of(conf, master, share, source):
-    """(ids to train on, ids that are held out)"""
+    """Returns (ids to train on, held-out ids)."""
     division = divide(conf, master, None, share, None)
     both = [division.training, division.held_out]
     parts = [validation_of(conf, source, changes).batches for changes in both]
@@ -48,7 +48,7 @@ def test_the_same_records_are_held_out_in_any_order_and_equal_ones_together(crew
 
 
 def rows_of(ids):
-    """Places of records in the arrays, of which a split has 256."""
+    """Returns the rows of records in the arrays; a split has 256 rows."""
     return sorted(256 * (n >> 40) + (n & (1 << 40) - 1) for n in ids)
 
 
@@ -101,7 +101,7 @@ def test_weights_of_a_yes_or_no_are_those_of_its_two_classes(crews):
         divide(conf, MASTER, None, None, {2: 1})
 
 
-KEYS = {  # as numpy and scikit-learn give classes and factors
+KEYS = {  # numpy types, as numpy and scikit-learn return classes and factors
     "int64": (np.int64, np.float64),
     "uint8": (np.uint8, np.float32),
     "float32": (np.float32, np.int64),

@@ -1,4 +1,4 @@
-"""A minibatch after its transform."""
+"""Checks of a minibatch after its transform."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def batch(x):
 
 
 def spoil(value):
-    """Returns a transform that writes `value` into the third record."""
+    """Returns a transform that writes `value` to the third record."""
 
     def transform(given):
         x = given.columns["features"].astype(np.float32)
@@ -51,7 +51,7 @@ def test_numbers_whose_sum_is_not_finite_are_taken():
 
 
 def test_the_masks_of_a_network_are_found_once(monkeypatch):
-    """A mask of ones goes, one of a step that is not there stays: for each minibatch."""
+    """In each minibatch a mask of ones is dropped, and a mask with missing steps is kept."""
     asked = []
     for name in ("masks_of_features", "masks_of_labels"):
         find = getattr(columns, name)

@@ -1,4 +1,4 @@
-"""Sequences, several inputs and outputs, and weights: from a source to weights and figures."""
+"""Sequences, several inputs and outputs, and weights: from the source to weights and figures."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def masked(x, y):
 
 
 def by_hand(network, x, y):
-    """-log p of the label of each step that there is, in float64."""
+    """Returns -log p of each existing step's label in float64, and the best classes."""
     p = network.conf.params_layout.views(network.state.params)
     x, y = np.concatenate(x), np.concatenate(y)
     out = network.conf.output.name
@@ -94,7 +94,7 @@ def test_a_mask_of_labels_holds_before_that_of_features(crews):
 
 
 def padded_by_hand(network, source):
-    """The same of all steps of each record, (n, T): those of padding, too."""
+    """Returns these losses for all steps of each record as (n, T), padding included."""
     x, y = source.features["features"], source.labels
     losses, _ = by_hand(network, list(x), list(y))
     return losses.reshape(y.shape)
@@ -102,7 +102,7 @@ def padded_by_hand(network, source):
 
 @pytest.mark.parametrize("alike", [False, True], ids=["some records", "all records"])
 def test_a_full_mask_of_labels_holds_before_that_of_features(crews, alike):
-    """Beside records that have no mask of their own, too, whichever of them share a minibatch."""
+    """Other records in the minibatch may lack a mask of their own."""
     x, y = sequences()
     source = masked(x, y)
     own = np.ones((len(y), T))
@@ -143,7 +143,7 @@ def test_classes_and_one_hot_labels_are_the_same_to_either_loss():
 
 @pytest.mark.parametrize("one_hot", [True, False])
 def test_a_text_is_learned(crews, tmp_path, one_hot):
-    """Each character of abcabc... tells the next one."""
+    """In abcabc... each character predicts the next one."""
     (tmp_path / "abc.txt").write_text("abc" * 200)
     options = {"steps": 10, "one_hot": one_hot, "records_per_split": 8}
     path, characters = str(tmp_path / "abc.txt"), Characters("abc")
@@ -183,7 +183,7 @@ def test_several_inputs_and_outputs(crews):
 
 
 def test_weights_are_factors_of_losses(crews):
-    """An example of weight 2 counts as two of it, where the batch is as large."""
+    """An example of weight 2 equals two copies, if the batch size stays the same."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(6, F)), rng.integers(0, CLASSES, 6)
     conf = NetworkConf(input_shape=(F,), layers=[Output(units=CLASSES)], seed=1)

@@ -1,4 +1,4 @@
-"""Which networks keep the steps of their features: labels are as many, or a record is named."""
+"""Networks that keep the number of steps: labels have as many, or the error names a record."""
 
 import numpy as np
 import pyarrow as pa
@@ -82,7 +82,7 @@ def test_which_labels_are_as_many_as_steps(name):
 
 STEPS = {"features": "mask", "labels": "labels_mask"}
 SCHEMA = schema_of(NetworkConf(input_shape=(T, F), layers=[RnnOutput(units=3)]))
-LENGTHS = {  # of features, of labels, and what is wrong
+LENGTHS = {  # steps of features, steps of labels, the error
     "as many": ([3, 8, 1], [3, 8, 1], None),
     "more": (
         [2, 3, 4],
@@ -118,7 +118,7 @@ def read_table(x, y):
 def test_labels_are_as_many_as_the_steps_of_their_record(case, read):
     x, y, message = records(case)
     if message is None:
-        own = read(x, y).columns["labels_mask"]  # NO_MASK of records with a label for each step
+        own = read(x, y).columns["labels_mask"]  # NO_MASK if a record has a label for each step
         assert np.abs(own).sum(axis=1).tolist() == LENGTHS[case][1]
         assert ((own == NO_MASK).all(axis=1) == (np.array(LENGTHS[case][1]) == T)).all()
         return

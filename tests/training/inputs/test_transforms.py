@@ -1,4 +1,4 @@
-"""Transforms from storage to weights: shapes that change on the way, chance in training alone."""
+"""Transforms from storage to weights: changes of shape, and randomness in training only."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_an_lmdb_of_larger_images_is_cropped(crews, tmp_path):
 
 
 def test_chance_does_not_depend_on_minibatches_or_prefetch(crews):
-    """With the whole data in each minibatch every order of records gives the same gradient."""
+    """With all data in each minibatch, any order of records gives the same gradient."""
     x, y = images()
     source = Arrays(x, y, transform=CROP)
     one, two = (fitted(source, crews(1), batch_size_per_worker=30, prefetch=n) for n in (0, 2))

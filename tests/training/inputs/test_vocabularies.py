@@ -1,4 +1,4 @@
-"""Features that are ids: known by the network, refused where its vocabulary lacks them."""
+"""Id features: the network knows its vocabulary and refuses ids outside it."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ KNOWN = {"features": 10}
 
 
 class Shifted(EmbeddingSequence):
-    """Takes ids from 1."""
+    """An EmbeddingSequence whose ids start at 1."""
 
     def forward(self, params, x, run):
         return super().forward(params, x - 1, run)
@@ -121,7 +121,7 @@ def test_a_wrong_id_is_found_before_anything_is_computed(way, wrong, message):
 
 
 def test_ids_of_padding_are_looked_up_as_others():
-    """Steps of 0 behind a sequence, and those that a mask leaves out."""
+    """Padding is zeros behind a sequence, or steps that the mask excludes."""
     layers = [EmbeddingSequence(vocabulary_size=10, units=4, padding_id=0), LSTM(units=3)]
     net = Network(NetworkConf(input_shape=(T,), layers=[*layers, Flatten(), Output(units=2)]))
     short, padded = np.array([[9, 1, 2]]), np.array([[9, 1, 2, 0, 0]])

@@ -1,4 +1,4 @@
-"""The promises of every TrainingMaster, on processes of this machine. See master_table.py."""
+"""The contract of every TrainingMaster, on processes of this machine. See master_table.py."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -77,12 +77,12 @@ def fit(row, workers, data=None, conf=CONF, epochs=2, **options):
 
 
 VALIDATION = Partitions([300, 0, 7], seed=9)
-EPOCHS = 2  # of a usual fit
+EPOCHS = 2  # in a usual fit
 
 
 @dataclass
 class Keep(Listener):
-    """The states after all epochs."""
+    """Keeps the states after all epochs."""
 
     states: list = field(default_factory=list)
 
@@ -92,9 +92,9 @@ class Keep(Listener):
 
 @pytest.fixture(scope="module")
 def usual(crews):
-    """Of (name of a row, workers): (network, history, states after epochs) of a validated fit.
+    """Returns `fitted(name, workers)`: (network, history, states after epochs) of a validated fit.
 
-    It is done when the first test asks for it; further options of the master make it another one.
+    Each is fitted on first use and cached; further options of the master make another fit.
     """
 
     @cache
@@ -109,7 +109,7 @@ def usual(crews):
 
 @pytest.fixture
 def again(row, name, usual):
-    """A second usual fit of three workers, which have no memory in common."""
+    """A second usual fit of three workers, without shared memory."""
     return usual(name, 3, number=2, **without_memory(row))
 
 
@@ -119,12 +119,12 @@ def without_memory(row):
 
 @cache
 def kept_replica(conf):
-    """One whose programs are compiled once for all tests."""
+    """A replica that is compiled once for all tests."""
     return Replica(conf)
 
 
 def new_replica(conf):
-    """A replica before its first step."""
+    """Returns a replica before its first step."""
     replica = kept_replica(conf)
     replica.load(initial_params(conf), initial_buffers(conf), initial_slots(conf))
     return replica
@@ -210,7 +210,7 @@ def test_sockets_give_the_bits_that_shared_memory_gives(name, usual, again):
 
 
 def test_each_epoch_is_validated_with_its_weights(name, usual):
-    """Workers evaluate themselves where they stay, with the same figures as one process."""
+    """Long-lived workers evaluate themselves, with the same figures as one process."""
     network, history, states = usual(name, 2)
     for report, state in zip(history.epochs, states, strict=True):
         alone = Network(network.conf, state).evaluate(VALIDATION).figures()
@@ -257,7 +257,7 @@ class Stop(Listener):
 def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(
     row, name, usual, crews, tmp_path
 ):
-    """From the middle of its first epoch, and through the next."""
+    """From the middle of the first epoch through the next one."""
     whole, history, _ = usual(name, 2)
     options = {"epochs": EPOCHS, "checkpoints": Checkpoints(path=tmp_path, every_rounds=1)}
     with pytest.raises(InterruptedError):
@@ -274,7 +274,7 @@ def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(
 
 
 class Show(Listener):
-    """Wants the state after every third update."""
+    """Requests the state after every third update."""
 
     every_updates = (3,)
 
@@ -290,7 +290,7 @@ class Show(Listener):
 
 
 def test_a_fit_ends_with_an_update_and_the_next_one_has_what_is_left(row, crews):
-    """Wherever rounds are cut, each record is trained once an epoch."""
+    """Each record is trained once per epoch, wherever rounds are cut."""
     show, data = Show(), Partitions(EVEN)
     network, history = fit(row, crews(2), data, epochs=None, updates=10, listeners=[show])
     met = [state.iteration for state in show.states]
@@ -328,7 +328,7 @@ def test_updates_up_to_the_last_are_those_of_one_process(name, crews):
 
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce, accumulating"])
 def test_evaluations_may_go_by_updates(name, crews):
-    """Before the first update, after every fourth; one process gives the same figures."""
+    """Before the first update and after every fourth; one process gives the same figures."""
     row, validation, states = MASTERS[name], Partitions([70, 3], seed=9), []
 
     class Keep(Listener):
@@ -351,7 +351,7 @@ PLACED += ["servers, in step", "servers, adding up gradients", "updates past a t
 
 @pytest.mark.parametrize("name", by_kind(PLACED))
 def test_the_place_in_the_data_is_found_by_the_number_of_updates(name, crews):
-    """So training goes on from vectors of elsewhere that come with no more than that number."""
+    """Training can therefore resume from foreign vectors that come with only that number."""
     row, show = MASTERS[name], Show()
     whole, _ = fit(row, crews(2), epochs=None, updates=14, listeners=[show])
     [at] = [state for state in show.states if state.iteration == 9]
@@ -370,19 +370,19 @@ KEEPING |= {f"{name}, of 1 bit": replace(MASTERS[name].master, codec="OneBit") f
 
 
 class KeepingConf(NetworkConf):
-    """May have infinite constants, as live models may."""
+    """A conf that allows infinite constants, as live models do."""
 
     keeps_constants = True
 
 
 def keeping_kind(name):
-    """All numbers have a change where it has 1 bit."""
+    """Returns the kind of a row; a 1-bit row is its own, because that codec changes all numbers."""
     return name if name not in MASTERS else type(KEEPING[name])
 
 
 @pytest.mark.parametrize("name", first_of_each(KEEPING, keeping_kind))
 def test_what_is_not_trained_keeps_its_bits(name, crews):
-    """Infinities too, and what is too large to be multiplied by a number of examples."""
+    """Includes infinities, and numbers too large to multiply by a count of examples."""
     frozen = [Frozen(layer=Dense(units=20)), Frozen(layer=BatchNorm())]
     layers = [*frozen, Dense(units=5), BatchNorm(), Output(units=3)]
     options = {"optimizer": Momentum(learning_rate=0.05), "l2": 0.01, "seed": 3}
@@ -412,7 +412,7 @@ CODED = {
 
 @pytest.mark.parametrize("name", CODED)
 def test_gradients_of_what_does_not_move_take_no_room_in_messages(name, crews):
-    """Each message has all numbers of the layer that is trained, so none of them comes late."""
+    """Each message holds all numbers of the trained layer, so none is delayed."""
     layers = [Dense(units=5, activation="tanh", rate_factor=0), Output(units=3)]
     conf, master, workers = perceptron(layers=layers), CODED[name], crews(2)
     data, network = Partitions([24, 24]), Network(conf)
@@ -438,7 +438,7 @@ def test_divergence_is_an_error_that_names_the_round(name, crews):
 
 
 def test_long_sequences_are_trained_in_chunks(row, crews):
-    """Workers find out how many updates there are as they go."""
+    """Workers learn the number of updates as they go."""
     data, conf = sequences(np.random.default_rng(1), n=21), recurrent(tbptt=(4, 4))
     network, history = fit(row, crews(2), data, conf, epochs=2)
     assert np.isfinite(history.epochs[-1].loss)

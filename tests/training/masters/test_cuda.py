@@ -1,4 +1,4 @@
-"""Every TrainingMaster with replicas whose vectors lie on a device, here the host's double."""
+"""Every TrainingMaster with replicas on a device, here the host's double."""
 
 from dataclasses import replace
 
@@ -14,15 +14,15 @@ from tests.support.cuda.spawned import OnHost
 from tests.training.master_table import MASTERS, WHOLE
 from tests.training.problems import UNEVEN, Partitions, perceptron
 
-# With buffers and random numbers, and no bias before a BatchNorm: its gradient is rounding errors,
-# of which codecs of 1 bit make steps.
+# With buffers and random numbers; no bias precedes a BatchNorm, since its gradient is rounding
+# error, which 1-bit codecs turn into steps.
 LAYERS = [BatchNorm(), Dense(units=5, activation="tanh"), Dropout(rate=0.3), Output(units=3)]
 CONF = perceptron(layers=LAYERS, optimizer=Momentum(learning_rate=0.1))
-ROUGH = 0.02  # where a codec's threshold may fall to the other side
+ROUGH = 0.02  # because a codec's threshold may fall to the other side
 
 
 class OnDevice(Partitions):
-    """Data whose transform brings the backend to the workers."""
+    """Data whose transform installs the backend in the workers."""
 
     transform = OnHost()
 
@@ -43,7 +43,7 @@ ROWS = [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in WH
 
 @pytest.mark.parametrize("name", ROWS)
 def test_a_master_trains_on_a_device_as_without(name, crews):
-    """Where several workers make no two fits alike, one does."""
+    """One worker is used if several give no repeatable result."""
     row, states, losses = MASTERS[name], [], []
     master, size = (row.master, 2) if row.same_bits else (without_backup(row.master), 1)
     for place in ({"device": "cuda"}, {"device": "cpu", "backend": "reference"}):
@@ -61,7 +61,7 @@ def test_a_master_trains_on_a_device_as_without(name, crews):
 
 
 def without_backup(master):
-    """A single worker has none."""
+    """Returns the master for a single worker, which has no backup."""
     return replace(master, backup=0) if isinstance(master, ParameterServer) else master
 
 

@@ -1,4 +1,4 @@
-"""A fit that names no master trains any network."""
+"""The default master trains any network."""
 
 import numpy as np
 

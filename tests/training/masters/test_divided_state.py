@@ -1,4 +1,4 @@
-"""A state that is taken apart and joined again is what it was; parts have the slots of sections."""
+"""A state survives division and joining; each part has the slots of its sections."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -13,7 +13,7 @@ from sparkdl.nn.optimization.vector_part import VectorPart
 from sparkdl.training.masters.divided_state import PARAMS, SLOTS, divide_state, join_state
 from sparkdl.training.network import first_state
 
-CONF = NetworkConf(  # four groups of optimizers, of which stages cut some
+CONF = NetworkConf(  # four optimizer groups, some of which stages cut
     input_shape=(4,),
     layers=[
         Dense(units=5, optimizer=Adam()),

@@ -1,4 +1,4 @@
-"""Every TrainingMaster with a network in float16, of which gradients overflow at first."""
+"""Every TrainingMaster with a float16 network whose gradients overflow at first."""
 
 from dataclasses import replace
 from zlib import crc32
@@ -24,7 +24,7 @@ CONF = whole_net(dtype="float16", optimizer=Adam(learning_rate=0.01))
 
 
 class Large(Partitions):
-    """One record in seven has features for whose gradients the first scale is too large."""
+    """Data in which the gradients of one record in seven overflow at the first scale."""
 
     def __init__(self, counts, factor=1000):
         super().__init__(counts)
@@ -53,7 +53,7 @@ def test_a_master_leaves_out_what_overflows_and_trains_on(name, crews):
 
 
 class OnDevice(Large):
-    """Data whose transform brings the backend to the workers."""
+    """Data whose transform installs the backend in the workers."""
 
     transform = OnHost()
 
@@ -90,7 +90,7 @@ def test_where_one_workers_gradient_overflows_none_updates(options, crews):
 
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
 def test_gradients_that_are_never_finite_end_the_fit(name, crews):
-    """Each weight's is more than 10^7, whatever its scale."""
+    """Each weight's gradient exceeds 10^7 at any scale."""
     data = Partitions(UNEVEN)
     data.features[:] = 3e4
     layers = [Dense(units=5), Output(units=3, loss_weight=1000.0)]

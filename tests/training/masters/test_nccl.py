@@ -1,4 +1,4 @@
-"""Every TrainingMaster whose workers have GPUs that exchange by NCCL: here doubles of both."""
+"""Every TrainingMaster with GPUs that exchange by NCCL, here with doubles of both."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ class OnDevices(Partitions):
 
 
 class Slowly(OnHost):
-    """Rounds take so long, while a file is there, that something can happen in one."""
+    """Slows down rounds while a file exists, so that a fault can hit one."""
 
     def __init__(self, path):
         super().__init__(MODULE)
@@ -48,7 +48,7 @@ def slowly_here(path):
 
 @pytest.fixture(scope="module")
 def crews(spawned):
-    """Each process has a GPU of its own, which it makes when it starts."""
+    """Workers that each make a GPU of their own when they start."""
     with LocalWorkers(2) as workers:
         yield {2: workers}.__getitem__
 
@@ -60,7 +60,7 @@ def cuda(monkeypatch):
     monkeypatch.setitem(base.MODULES, "cuda", MODULE)
 
 
-@pytest.mark.slow  # processes are spawned, and each loads the doubles
+@pytest.mark.slow  # each spawned process loads the doubles
 @pytest.mark.parametrize("name", NAMES)
 def test_a_master_trains_by_nccl_as_over_sockets(name, crews):
     row, states, losses = MASTERS[name], [], []
@@ -78,7 +78,7 @@ def test_a_master_trains_by_nccl_as_over_sockets(name, crews):
 
 @pytest.mark.slow
 def test_a_fit_goes_on_when_a_worker_is_killed(crews, monkeypatch, tmp_path):
-    """What the others have on their devices by then goes into no state."""
+    """What the others hold on their devices at that time goes into no state."""
     monkeypatch.setenv(MEETINGS, str(tmp_path))
     options = {"device": "cuda", "exchange": "nccl", "timeout": 10.0, "snapshot_every": 1}
     master = replace(MASTERS["all-reduce"].master, **options)

@@ -40,7 +40,7 @@ def evaluation(seed=0, labels=("ant", "<bee>", "cow")):
 
 
 def history(epochs=2, rounds=3, restart=True):
-    """A fit whose rounds take 2 seconds each, after 4 seconds; a worker was lost in the second."""
+    """A fit whose rounds take 2 s each, after 4 s; it restarts after its first epoch."""
     made = History(phases={"starting": 3.0, "reading": 1.0})
     update = 0
     for epoch in range(epochs):
@@ -64,7 +64,7 @@ def network():
 
 
 def inspection(reports=3):
-    """What an Inspector saw: after 10 updates each, with one dead unit more each time."""
+    """Reports of an Inspector after every 10 updates, each with one more dead unit."""
     made = Inspection(examples=40, batch_size=32)
     for n in range(1, reports + 1):
         arrays = {name: ArrayFigures(0.5, 0.1 * n, 10.0**-n) for name in CONF.params_layout.slices}

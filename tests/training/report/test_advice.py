@@ -1,4 +1,4 @@
-"""Advice of a page, by hand, and its question to the cost model, which the model takes."""
+"""The advice on a page, computed by hand, and its command for the cost model."""
 
 import shlex
 
@@ -14,7 +14,7 @@ from tests.training.reports import report
 
 
 def fit(master, sent=0, averaging=3.0):
-    """Four rounds of 5 updates; of 10 s, `averaging` went into exchanges."""
+    """Returns a fit of four rounds of 5 updates; exchanges took `averaging` of 10 s."""
     made = History(phases={"compute": 10 - averaging, "averaging": averaging}, master=master)
     workers = (WorkerFigures(50, 0.2, 1.4, 0.3, sent // 2),) * 2
     for n in range(4):

@@ -1,4 +1,4 @@
-"""Bounds of the gradient's buckets."""
+"""Boundaries of the gradient's buckets, and when each is exchanged."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -39,7 +39,7 @@ def test_without_parameters_there_is_no_bucket():
 
 
 class Alone:
-    """A group of one; it notes what of the gradient it is given, and how much is not yet final."""
+    """A group of one; records bucket lengths, and how much of the gradient is not yet final."""
 
     size, rank = 1, 0
 
@@ -91,7 +91,7 @@ def test_a_worker_without_data_gives_zeros():
 
 
 class Devices(Alone):
-    """A group of devices; it notes the sums that it is asked for."""
+    """A group of devices that records the requested sums."""
 
     def __init__(self, grad):
         super().__init__(grad)
@@ -116,7 +116,7 @@ def test_buckets_on_a_device_begin_in_one_order_when_they_are_final():
 
     def gradient(step, queued):
         assert sorted(name for names, _ in queued for name in names) == sorted(buckets._owners)
-        for place in (1, 0, 2):  # the second is final first
+        for place in (1, 0, 2):  # the second bucket is final first
             queued[place][1](f"mark {place}")
 
     worker.gradient = gradient

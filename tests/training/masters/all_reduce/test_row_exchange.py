@@ -46,9 +46,9 @@ def test_the_mean_is_over_all_examples_in_the_order_of_ranks():
     exchange.end()
     [(keys, rows)] = replica.row_gradients
     assert keys.ids.tolist() == [1, 2, 9]
-    # By hand: (5 (0, 4) + 5 (8, 0) + (30, 60)) / 40 is the row of 2.
+    # By hand: (5 (0, 4) + 5 (8, 0) + (30, 60)) / 40 is the row of id 2.
     np.testing.assert_allclose(rows, [[0.5, 1], [1.75, 2], [0.75, 0]])
-    exchange.end()  # a worker that has no minibatch gives nothing
+    exchange.end()  # a worker without a minibatch contributes nothing
     assert replica.row_gradients[0].keys.ids.tolist() == [2, 9]
 
 
@@ -74,7 +74,7 @@ def records(n=64):
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
-    """Networks after as many updates: one process on the joint batch, two on halves of it."""
+    """{1, 2 workers: network} after equal updates: on the joint batch, and on two halves of it."""
     nets = {}
     for workers in (1, 2):
         master = AllReduceSGD(batch_size_per_worker=64 // workers, device="cpu")

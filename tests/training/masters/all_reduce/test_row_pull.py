@@ -1,4 +1,4 @@
-"""Pulls of rows by workers that own parts of them: at once, and ahead of an update."""
+"""Pulls of rows that other workers own: at once, and ahead of an update."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ def tables(kind=TableGroup):
 
 
 def keys_of(rank, t):
-    """What a worker reads in an update: of each group some keys, in another order each time."""
+    """Returns the keys that a worker reads in update `t`, by group, in a random order."""
     rng, keys = np.random.default_rng([rank, t]), []
     for names, _ in TABLES:
         own = RowKeys.of(rng.permutation(IDS)[: rng.integers(0, 30)])
@@ -32,7 +32,7 @@ def keys_of(rank, t):
 
 
 def gradients(groups, t):
-    """The keys that update `t` moves, the same in all workers, and their gradients."""
+    """Yields the keys that update `t` changes, equal in all workers, and their gradients."""
     for group, keys in zip(groups, keys_of(99, t)):
         yield keys, np.full((len(keys.ids), group.dimension), t, np.float32)
 
@@ -44,7 +44,7 @@ def update(groups, t, rank=0, size=1):
 
 
 def rows_pulled_ahead(group, updates):
-    """[rows that were read before each update], whose pull began before the one before it."""
+    """Returns [rows read before each update]; their pull began before the previous update."""
     shards, found = tables(TableShard), []
     replica = SimpleNamespace(groups=shards)
     worker = SimpleNamespace(replica=replica, group=group, size=group.size, exchanging=nullcontext)
@@ -92,7 +92,7 @@ def nothing_changes(group):
 
 
 def test_rows_that_did_not_change_travel_once():
-    rows = len(IDS) * (10 + 12) + len(IDS) * (10 + 4)  # of which a worker sends about a half
+    rows = len(IDS) * (10 + 12) + len(IDS) * (10 + 4)  # a worker sends about half of this
     for first, unchanged, _, _ in crew(2, nothing_changes):
         assert 0.3 * rows < first < 0.7 * rows + 500
         assert unchanged < 150

@@ -1,4 +1,4 @@
-"""What the cost model is told of a network that reads tables."""
+"""Inputs of the cost model for a network with tables."""
 
 from sparkdl.nn import EmbeddingBag, GraphConf, Output, Vertex
 from sparkdl.nn.layers import Merge

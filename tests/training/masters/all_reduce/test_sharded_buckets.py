@@ -1,4 +1,4 @@
-"""The memory that a worker with a sharded state has at most, against the formula of its option."""
+"""The peak memory of a worker with a sharded state matches the formula of its option."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -29,7 +29,7 @@ FORMULAS = {
 
 
 class Others:
-    """A group whose other workers have no data, and the parameters that all start from."""
+    """A group whose other workers have no data and start from the same parameters."""
 
     rank = 0
 
@@ -53,7 +53,7 @@ class Others:
 
 
 def worker_of(master, size):
-    """A worker of `size`, and a function that says how many numbers it holds now."""
+    """Returns a worker of `size`, and a function that counts the numbers it holds."""
     state = first_state(CONF)
     common, share = divide_state(master, CONF, state, size)
     group = Others(size, state.params)
@@ -92,7 +92,7 @@ def test_memory_falls_with_the_number_of_workers_as_the_formula_says(shard, size
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, pytest.param(1000, marks=pytest.mark.slow)])
 def test_each_number_has_one_owner(size):
-    """Also where there are more workers than numbers in a bucket."""
+    """This holds even with more workers than numbers in a bucket."""
     master = AllReduceSGD(shard="optimizer", bucket_bytes=1 << 12)
     parts = [params_part(master, CONF, rank, size) for rank in range(size)]
     owned = np.zeros(TOTAL, int)

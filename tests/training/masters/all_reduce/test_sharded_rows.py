@@ -1,4 +1,4 @@
-"""Tables sharded over workers: the bits are those of tables that each worker has whole."""
+"""Tables sharded over workers give the bits of tables that each worker holds whole."""
 
 import gc
 
@@ -109,7 +109,7 @@ def test_the_folder_has_the_last_rows_alone(crews, tmp_path):
     options = in_files(tmp_path) | {"snapshot_every": 1}
     net = fit(crews(2), "sharded", epochs=6, options=options, listeners=[Look()])
     begun = [{int(name[6:12]) for name in names if name.startswith("00000-")} for names in seen]
-    assert {1, 2} <= begun[1] and 1 not in begun[-1]  # it began anew with all rows
+    assert {1, 2} <= begun[1] and 1 not in begun[-1]  # a new file of all rows has replaced it
     sweep()
     held = {file.path for file in net.state.tables.files}
     assert {str(path) for path in tmp_path.glob("*/*.safetensors")} == held
@@ -128,7 +128,7 @@ def test_whole_tables_take_no_folder():
 
 
 class Records(Partitions):
-    """What `records` gives, in partitions."""
+    """The records of `records`, in partitions."""
 
     def __init__(self, counts, transform=None):
         super().__init__(counts)

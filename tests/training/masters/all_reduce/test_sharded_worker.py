@@ -1,4 +1,4 @@
-"""Workers that keep parts of the state give the bits of those that keep all of it."""
+"""Workers with a sharded state give the bits of those with the whole state."""
 
 from dataclasses import replace
 
@@ -17,10 +17,10 @@ from tests.training.models import assert_equal
 from tests.training.problems import Partitions, whole_net
 from tests.training.resident.test_supervisor import QUICK, Harm
 
-DATA = Partitions([41, 0, 3, 15, 1])  # two workers, or more, are without a minibatch at times
+DATA = Partitions([41, 0, 3, 15, 1])  # two or more workers sometimes lack a minibatch
 OPTIONS = {"batch_size_per_worker": 4, "updates_per_round": 3, "bucket_bytes": 64}
 CONF = whole_net(optimizer=Adam(learning_rate=0.01))
-LONG = NetworkConf(  # buckets that a ring sums
+LONG = NetworkConf(  # its buckets are summed by a ring
     input_shape=(4,),
     layers=[Dense(units=301, activation="relu"), Dense(units=307), Output(units=3)],
     optimizer=Momentum(learning_rate=0.01, weight_decay=0.1),
@@ -118,7 +118,7 @@ def test_an_optimizer_that_looks_at_arrays_is_refused_before_the_fit(crews):
 
 
 def test_a_minibatch_of_another_size_is_summed_as_well(crews):
-    """The last one has one example, which another program computes."""
+    """The last minibatch has one example and so runs another program."""
     rng = np.random.default_rng(1)
     data = Batch.of(rng.normal(size=(9, 4)).astype(np.float32), rng.integers(0, 3, 9))
     whole = fit(crews(2), data=data)

@@ -1,8 +1,8 @@
-"""What is done between the calls of a program, against plans made by hand."""
+"""Actions between the steps of a program match plans made by hand."""
 
 from sparkdl.training.masters.all_reduce.step_plan import exchanges, step_plan
 
-# Three layers, bucket 0 the last one. Steps 0 1 2 go forward, 3 4 5 back, each with a gradient.
+# Three layers; bucket 0 is the last layer. Steps 0-2 go forward, 3-5 back, each with a gradient.
 GRADS = [[3], [4], [5]]
 PARAMS = [[2, 3], [1, 4], [0]]
 

@@ -1,4 +1,4 @@
-"""BlockMomentum gives what a simulation by hand gives."""
+"""BlockMomentum matches a simulation by hand."""
 
 import math
 
@@ -72,7 +72,7 @@ def test_a_fit_goes_on_with_the_step_of_the_one_before(crews):
 
 
 def test_steps_of_older_checkpoints_do_not_move_what_is_not_trained(crews):
-    """Codecs have once added noise to them, and momentum has kept it."""
+    """Codecs of older versions added noise to them, and momentum kept it."""
     layers = [Frozen(layer=Dense(units=6)), Output(units=3)]
     network, frozen = Network(perceptron(layers=layers)), slice(0, 4 * 6 + 6)
     master, data = BlockMomentum(**BLOCK), Partitions(EVEN)

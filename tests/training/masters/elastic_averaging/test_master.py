@@ -1,4 +1,4 @@
-"""ElasticAveraging gives what a simulation by hand gives."""
+"""ElasticAveraging matches a simulation by hand."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_equals_a_simulation(name, crews):
 
 
 def drawn(hands, center, alpha):
-    """Draw workers that have trained, and the center, nearer to each other: the new center."""
+    """Moves trained workers and the center toward each other; returns the new center."""
     moved = np.zeros_like(center)
     for hand in hands:
         if hand.examples:
@@ -62,7 +62,7 @@ def drawn(hands, center, alpha):
 def test_workers_of_older_checkpoints_get_the_weights_that_are_not_trained_of_the_center(
     mode, crews
 ):
-    """Codecs have once added noise to them, another in each worker."""
+    """Codecs of older versions added different noise to them in each worker."""
     layers = [Frozen(layer=Dense(units=6)), Output(units=3)]
     network = Network(perceptron(layers=layers))
     master = ElasticAveraging(tau=2, mode=mode, codec="OneBit", **SMALL)

@@ -1,4 +1,4 @@
-"""Promises of GradientSharing alone; those of all masters are in test_base.py."""
+"""The contract of GradientSharing alone; that of all masters is in test_base.py."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ ALL = GradientSharing(codec=TopK(1.0), updates_per_round=3, **SMALL)
 
 
 def fit(master, workers, optimizer, epochs=2):
-    """Of two workers, all have as many full minibatches as each other."""
+    """Fits with two workers, which have equally many full minibatches."""
     network = Network(perceptron(optimizer=optimizer))
     history = network.fit(Partitions([24, 24]), epochs, master, workers)
     return network.state, history
@@ -44,14 +44,14 @@ def test_a_codec_is_also_known_by_its_name_or_options():
 
 @pytest.mark.parametrize("share", ["updates", "gradients"])
 def test_a_sum_is_as_many_means_as_there_are_workers(share, crews):
-    """Blocks of both workers are equally long, so all steps count alike."""
+    """Both workers' blocks have the same length, so all steps have equal weight."""
     sums, _ = fit(replace(ALL, share=share, combine="sum"), crews(2), Sgd(learning_rate=0.1))
     means, _ = fit(replace(ALL, share=share), crews(2), Sgd(learning_rate=0.2))
     assert_close(sums.params, means.params)
 
 
 def test_optimizer_state_is_the_mean_of_the_workers(crews):
-    """The first moments of Adam are linear in the gradients, of which all get the mean."""
+    """Adam's first moments are linear in the gradients, and all workers get their mean."""
     updates, _ = fit(ALL, crews(2), Adam(learning_rate=1e-9))
     gradients, _ = fit(replace(ALL, share="gradients"), crews(2), Adam(learning_rate=1e-9))
     n = len(updates.params)
@@ -60,7 +60,7 @@ def test_optimizer_state_is_the_mean_of_the_workers(crews):
 
 
 def test_one_bit_sends_a_fraction_of_the_bytes(crews):
-    """Of few parameters: each message has a header, and both levels for one short chunk."""
+    """Even for few parameters, where each message has a header and two levels per short chunk."""
     sent = []
     for codec in (TopK(1.0), OneBit()):
         _, history = fit(

@@ -1,4 +1,4 @@
-"""LocalSGD gives what a simulation by hand gives."""
+"""LocalSGD matches a simulation by hand."""
 
 import math
 from dataclasses import replace
@@ -78,14 +78,14 @@ KEEPING = [OneBit(chunk=64), TopK(0.1), TwoBit(threshold=0.01)]
 @pytest.mark.parametrize("codec", KEEPING, ids=label)
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_what_the_warm_start_keeps_back_is_in_the_first_update_after_it(codec, interrupted, crews):
-    """With plain SGD weights and what averages keep back add up to what exact exchange gives."""
+    """With plain SGD, weights plus the residuals of averaging equal an exact exchange."""
     conf = perceptron(optimizer=Sgd(learning_rate=0.1))
     options = {"period": 1, "updates_per_round": 1, "parallel_from": 1, "codec": codec}
     master, counts = LocalSGD(**options, **SMALL), [17, 12, 9]
     found = list(states_of(master, crews(3), counts, epochs=2, conf=conf))
     last = [state for epoch, _, state in found if epoch == 0][-1]
     _, shares, after = next(row for row in found if row[0] == 1)
-    if interrupted:  # the switch is then the first thing of a fit
+    if interrupted:  # the switch then comes first in a new fit
         network = Network(conf, last)
         master = replace(master, seed=conf.seed, snapshot_every=1)
         keep = Keep()
@@ -101,7 +101,7 @@ def test_what_the_warm_start_keeps_back_is_in_the_first_update_after_it(codec, i
 
 
 def warm(hands, shares):
-    """All make the same updates, on joint minibatches."""
+    """All workers make the same updates, on joint minibatches."""
     for k in range(max(map(len, shares))):
         parts = [share[k] for share in shares if k < len(share)]
         batch = [np.concatenate(columns) for columns in zip(*parts, strict=True)]

@@ -1,4 +1,4 @@
-"""The period between two averages follows the losses."""
+"""The period between averages follows the losses."""
 
 import math
 
@@ -14,7 +14,7 @@ def test_the_period_follows_the_loss_and_shrinks_where_that_stays():
         period.add(loss * 10, 10)
         period.adapt()
         found.append(period.now)
-    # 16 * 1 is not below 16, so half of it; 16 / 2 is not below 8; 16 * sqrt(0.9 / 4) = 7.6; ...
+    # 16 * 1 is not below 16, so it is halved; 16 / 2 is not below 8; 16 * sqrt(0.9 / 4) = 7.6; ...
     assert found == [8, 4, 2, 1, 1, 1, 1]
 
 

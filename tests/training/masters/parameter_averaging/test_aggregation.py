@@ -1,4 +1,4 @@
-"""The default aggregation: peers average where they can, else the driver."""
+"""The default aggregation: peers average if they can, otherwise the driver does."""
 
 import multiprocessing
 from dataclasses import replace
@@ -79,7 +79,7 @@ def test_what_is_to_be_safe_is_not_left_to_the_driver(options, text, obstacle, e
 
 
 class Obstructed:
-    """Workers with an obstacle, or None."""
+    """Workers with an obstacle to averaging by peers, or None."""
 
     size = 2
 
@@ -88,7 +88,7 @@ class Obstructed:
 
 
 class Parted(ParameterAveraging, abstract=True):
-    """Workers that reach the driver, but not each other."""
+    """A master whose workers reach the driver but not each other."""
 
     def __getattribute__(self, name):
         if name == "interface" and multiprocessing.current_process().name == WORKER:

@@ -1,4 +1,4 @@
-"""Parameter averaging equals one process with all batches, and a simulation of workers by hand."""
+"""Parameter averaging equals one process on joint batches, and a simulation of separate workers."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ from tests.training.problems import (
     softmax_net,
 )
 
-# One process with the workers' batches together, by hand in float64
+# One process on the workers' joint batches, by hand in float64
 
 
 EXACT = {
@@ -72,7 +72,7 @@ def test_equals_one_process_with_all_batches_together_for_20_rounds(name, crews)
     assert moved > 0.1, "else nothing was asked"
 
 
-# Several minibatches alone, then the mean: a simulation in numpy
+# Several separate minibatches, then the mean: a simulation in numpy
 
 
 def momentum_by_hand(g, slots, rate, t):

@@ -1,4 +1,4 @@
-"""Parameter averaging: repeatable, no record left out, and clear errors."""
+"""Parameter averaging is repeatable, trains every record, and raises clear errors."""
 
 import json
 from dataclasses import replace
@@ -31,7 +31,7 @@ from tests.training.problems import (
 
 
 def test_slots_start_anew_whatever_the_state_brings():
-    """Such as one that was trained with averaged slots before."""
+    """For example a state that was trained with averaged slots."""
     conf = perceptron(optimizer=Momentum(learning_rate=0.1))
     (block,) = Partitions([8]).read(Partitions([8]).splits()[0])
     shared = round_of(conf, 8, keep_slots=False)
@@ -66,13 +66,13 @@ def test_buffers_are_averaged_by_examples_too(crews):
 
 
 def round_of(conf, examples, **options):
-    """What all workers of a first round share."""
+    """Returns the inputs that all workers of a first round share."""
     defaults = {"batch_size": 4, "prefetch": 0, "transform": None}
     defaults |= {"keep_slots": True, "device": "cpu", "backend": "reference"}
     return Round(conf=conf, state=first_state(conf), examples=examples, **defaults | options)
 
 
-# The same each time
+# Repeatability
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -91,7 +91,7 @@ def test_the_same_seed_gives_the_same_bits(size, crews):
 
 
 def test_new_processes_give_the_same_bits(crews):
-    """Nothing is left in a process that the next round depends on."""
+    """A process keeps nothing that the next round depends on."""
     conf, master = whole_net(optimizer=Adam()), averaging()
     first = run(master, crews(2), Partitions(UNEVEN), conf)[0][-1]
     crews(2).close()
@@ -117,11 +117,11 @@ def test_prefetch_and_depth_change_nothing(crews):
     np.testing.assert_array_equal(results[0], results[2])
 
 
-# Nothing left out
+# No record is left out
 
 
 class Note:
-    """A transform that writes down which records a worker trains on."""
+    """A transform that records the ids that a worker trains on."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -208,7 +208,7 @@ def test_the_seconds_of_a_round_are_told_by_part(crews):
     assert all(r.seconds["compute"] > 0 and r.duration > 0 for r in reports)
 
 
-# What goes wrong
+# Errors
 
 
 def test_a_loss_that_is_not_finite_names_epoch_and_round(crews):
@@ -223,7 +223,7 @@ def test_a_loss_that_is_not_finite_names_epoch_and_round(crews):
 
 
 def test_weights_that_are_not_finite_are_found_at_once(crews):
-    """The loss of the round is that from before the update which spoils the weights."""
+    """The round's loss was computed before the update that spoils the weights."""
     layers = [Dense(units=2), Output(units=3)]
     conf = softmax_net(layers=layers, optimizer=Sgd(learning_rate=3e38))
     data = Partitions([2])
@@ -233,7 +233,7 @@ def test_weights_that_are_not_finite_are_found_at_once(crews):
 
 
 def test_infinities_that_come_from_training_are_found():
-    """Those that were there before are constants, in live models alone."""
+    """Earlier infinities count as constants, but only in live models."""
     conf, live = whole_net(), SimpleNamespace(keeps_constants=True)
     state = first_state(conf)
     state = replace(state, buffers=state.buffers.copy())
@@ -377,7 +377,7 @@ def test_an_unknown_backend_is_named(crews):
 
 
 def test_a_network_with_many_options_is_compiled_once(crews):
-    """A process finds the replica that it has by the conf, which must be hashable."""
+    """A process looks up its replica by the conf, which must therefore be hashable."""
     layers = [Dense(units=3, activation={"type": "elu", "alpha": 0.5}), Output(units=3)]
     rate = MultiStepSchedule(initial=0.1, gamma=0.5, steps=[2, 4])
     conf = NetworkConf(input_shape=[4], layers=layers, optimizer=Momentum(learning_rate=rate))

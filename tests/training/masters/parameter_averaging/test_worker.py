@@ -1,4 +1,4 @@
-"""Means by the workers themselves, against those of numpy: one exchange where buffers are few."""
+"""Averages by the workers themselves match numpy; few buffers share one exchange with the rest."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -20,9 +20,9 @@ EXAMPLES = [3, 0, 2]
 
 
 def averaged():
-    """(replicas before the mean, the workers after it, lengths of what was sent)"""
+    """Returns (states before the mean, workers after it, lengths of the messages)."""
     group, states = Sums(3), [state_of(CONF, seed) for seed in (1, 2, 3)]
-    start = states[1].buffers  # a worker without examples has changed nothing
+    start = states[1].buffers  # the worker without examples has not changed its buffers
     for state in states:
         state.buffers[0] = start[0] = np.inf
     workers = [

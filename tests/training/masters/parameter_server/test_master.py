@@ -1,4 +1,4 @@
-"""Promises of ParameterServer alone; those of all masters are in test_base.py."""
+"""The contract of ParameterServer alone; that of all masters is in test_base.py."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def fit(workers, data, conf=CONF, epochs=2, **options):
 
 
 def rounds_by_hand(conf, workers, data, epochs, **options):
-    """[minibatches of a round] of a single worker."""
+    """Yields [minibatches of a round] for a single worker."""
     master = ParameterServer(**SMALL | {"updates_per_round": 3, "seed": conf.seed} | options)
     blocks = workers.load(data, schema_of(conf), master.records_per_block, master)
     for epoch in range(epochs):
@@ -39,7 +39,7 @@ def rounds_by_hand(conf, workers, data, epochs, **options):
 
 
 class Server:
-    """Sgd at the server, and the copy of one worker, by hand: its own updates are not stale."""
+    """The server's SGD and one worker's copy, by hand; a worker's own updates are not stale."""
 
     def __init__(self, conf):
         self.replica, self.waiting = Replica(conf), []

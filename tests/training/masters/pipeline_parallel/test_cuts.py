@@ -1,4 +1,4 @@
-"""Where networks are cut: even stages, little that crosses, and what cannot be cut."""
+"""Where networks are cut: balanced stages, little communication, and refusals."""
 
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ def dense(*units):
 
 
 def tied():
-    """The third layer has the parameters of the first."""
+    """Returns a network whose third layer shares the parameters of the first."""
     build = GraphBuilder(x=(6,))
     build.add(Dense(units=6), "x", name="first")
     build.add(Dense(units=6), "first", name="second")

@@ -1,4 +1,4 @@
-"""What the cost model is told of a network that is cut into stages."""
+"""Inputs of the cost model for a network cut into stages."""
 
 import pytest
 

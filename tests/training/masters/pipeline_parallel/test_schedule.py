@@ -1,4 +1,4 @@
-"""The order of one forward, one backward: what depends on what, and how many are in a stage."""
+"""The 1F1B schedule: its dependencies, and the number of microbatches in each stage."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from sparkdl.training.masters.pipeline_parallel.schedule import (
 @pytest.mark.parametrize("count", [0, 1, 3, 8])
 @pytest.mark.parametrize("stages", [1, 2, 5])
 def test_stages_in_turn_never_wait_for_each_other_for_ever(stages, count):
-    """Each does its next thing as soon as its neighbors have done what that needs."""
+    """Each stage takes its next step as soon as its neighbors have done what that needs."""
     left = [list(one_forward_one_backward(stage, stages, count)) for stage in range(stages)]
     done = {(FORWARD, -1, n) for n in range(count)} | {(BACKWARD, stages, n) for n in range(count)}
     most = [0] * stages

@@ -1,4 +1,4 @@
-"""A pipeline trains as one process does that takes the same microbatches in turn."""
+"""A pipeline trains like one process that accumulates the same microbatches."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -48,9 +48,9 @@ DEEP = NetworkConf(
 
 
 class Examples:
-    """A source of one partition: the batches of a network's test, some times over.
+    """A source of one partition: the batches of a network's test, repeated.
 
-    Images differ: BatchNorm of examples that are alike would divide by next to nothing.
+    Images are random, because BatchNorm would divide equal examples by nearly zero.
     """
 
     transform = None
@@ -72,7 +72,7 @@ class Examples:
 
 
 def microbatches(master, blocks, workers, conf):
-    """[microbatches, in turn] of each update of an epoch."""
+    """Yields [microbatches, in order] for each update of an epoch."""
     for chosen in plan_of(master, blocks, workers, conf, 0):
         held = [blocks.blocks[n] for n in chosen]
         orders = [permutation(conf.seed, 0, n, n=len(blocks.blocks[n])) for n in chosen]
@@ -95,7 +95,7 @@ def pieces(n, count):
 
 
 def alone(master, blocks, workers, conf):
-    """A Replica of one process that adds up the gradients of microbatches, after one epoch."""
+    """Returns a Replica of one process after an epoch of accumulated gradients, and its updates."""
     replica, updates = Replica(conf), 0
     for parts in microbatches(master, blocks, workers, conf):
         total, grad = sum(map(len, parts)), np.zeros_like(replica.params)
@@ -124,14 +124,14 @@ FITS = {  # network, workers, stages
 
 
 def network_of(name):
-    """ResNet-18 is larger here: BatchNorm of a few numbers alone would make much of last bits."""
+    """Uses a larger ResNet-18, because BatchNorm over few numbers amplifies rounding errors."""
     if name != "resnet18":
         return replace(NETWORKS[name](), optimizer=Momentum(learning_rate=0.01))
     conf = small(zoo.resnet18(classes=5), features=(3, 64, 64))
     return replace(conf, optimizer=Momentum(learning_rate=1e-4))
 
 
-# Of what weights move. A ReLU whose input is 0 but for rounding passes its slope on, or does not.
+# Relative to the change of the weights. A ReLU input near 0 may round to either side.
 NEAR = {"resnet18": 2e-2}
 
 
@@ -167,7 +167,7 @@ def fit(workers, conf=DEEP, epochs=2, state=None, **options):
 
 
 def test_inputs_may_have_the_names_of_what_each_record_has(crews, rng):
-    """Of several inputs some are called "ids" and "epoch"; the weights are those with others."""
+    """Inputs may be called "ids" and "epoch"; the weights equal those for other names."""
     columns = {"one": rng.normal(size=(24, 3)), "other": rng.normal(size=(24, 2))}
     columns = {name: array.astype(np.float32) for name, array in columns.items()}
     labels, found = rng.integers(0, 3, 24), []
@@ -184,7 +184,7 @@ def test_inputs_may_have_the_names_of_what_each_record_has(crews, rng):
 
 
 def test_norms_of_layers_are_those_of_the_whole_network(crews):
-    """Lamb and ClipLayerNorm look at whole arrays, which each lie in one stage."""
+    """Lamb and ClipLayerNorm need whole arrays, each of which lies in one stage."""
     one = fit(crews(2), master={"stages": 1})
     assert np.abs(fit(crews(2), master={"stages": 2}).params - one.params).max() < 1e-5
 
@@ -221,7 +221,7 @@ def test_a_lost_worker_is_replaced_and_the_weights_are_those_of_the_quiet_run(cr
 
 
 def summed(by):
-    """Whose loss adds up the minibatch, in the layer of this name."""
+    """Returns a network whose loss sums over the minibatch, in the layer of this name."""
     reduction, mean = ("mean", False) if by == "addedloss_1" else ("total", True)
     layers = [Dense(units=5, activation="tanh"), AddedLoss(weight=0.01, mean=mean)]
     layers += [Dense(units=4), Output(units=3, reduction=reduction)]

@@ -1,4 +1,4 @@
-"""What the cost model is told of a network whose layers are divided."""
+"""Inputs of the cost model for a network with divided layers."""
 
 import pytest
 
@@ -11,7 +11,7 @@ CONF = NetworkConf(
 
 
 def test_what_travels_and_what_workers_hold():
-    """By columns, by rows, whole, and by classes: whose gradient of 5 inputs comes back."""
+    """Layers by columns, by rows, whole, and by classes, which return a gradient for 5 inputs."""
     model = tensor_model(CONF, 2, batch_size=8)
     assert model.summed == (8 * 30 * 4, 8 * 4, 8 * 3 * 4, 8 * 5 * 4)
     assert model.gathered == () and model.inputs == 8 * (10 + 1) * 4

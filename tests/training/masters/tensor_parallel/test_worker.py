@@ -1,4 +1,4 @@
-"""Workers that hold one network together train it as one process does on their joint minibatch."""
+"""Workers that divide a network's layers train like one process on their joint minibatch."""
 
 from dataclasses import replace
 
@@ -30,14 +30,14 @@ OPTIONS = {"batch_size_per_worker": 4, "updates_per_round": 2}
 
 
 def even_net(**options):
-    """Layers that 2 and 4 workers divide, and others that they do not."""
+    """Returns a network with layers that 2 and 4 workers divide, and others that they do not."""
     layers = [Dense(units=8, activation="relu"), Dense(units=6), Dense(units=5), Output(units=4)]
     options = {"input_shape": (4,), "layers": layers, "seed": 3} | options
     return NetworkConf(**{"optimizer": Adam(learning_rate=0.01), "l2": 0.01} | options)
 
 
 def alone(master, blocks, workers, conf):
-    """A Replica of one process after an epoch of joint minibatches."""
+    """Returns a Replica of one process after an epoch of joint minibatches, and its updates."""
     replica, updates = Replica(conf), 0
     for batch in joint_batches(master, blocks, workers, conf, 0):
         replica.gradient(batch, epoch=0)
@@ -46,8 +46,8 @@ def alone(master, blocks, workers, conf):
     return replica, updates
 
 
-# ResNet-18 has its gradients compared in test_split_replica: what rounding changes grows in its
-# updates, of which few examples have large gradients, beyond what could be told from an error.
+# test_split_replica compares the gradients of ResNet-18: rounding errors grow in its updates,
+# because few examples have large gradients, until they look like a defect.
 FITS = {  # network, workers, degree
     "lenet, 2": ("lenet", 2, "auto"),
     "lenet, 4": ("lenet", 4, "auto"),
@@ -137,7 +137,7 @@ def test_what_is_not_trained_in_parts_is_refused(conf, options, error, crews):
 
 
 def minibatches(*columns):
-    """Minibatches of 4 examples and more, each with {column: shape of one example}."""
+    """Returns minibatches of 4, 5, ... examples, each with {column: shape of one example}."""
     forms = [
         [[name, "<f4", [4 + n, *shape]] for name, shape in (one | {IDS: ()}).items()]
         for n, one in enumerate(columns)
@@ -170,7 +170,7 @@ def test_minibatches_that_have_a_mask_join_others_that_have_none():
 
 
 class MaskedSequences:
-    """A source of sequences of which a few, or none, of a minibatch are padded."""
+    """A source of sequences of which few or none in a minibatch are padded."""
 
     transform = None
 
@@ -190,7 +190,7 @@ class MaskedSequences:
 
 
 def of_one_record(mask):
-    """Masks of labels that one record alone has: features of others are padded."""
+    """Returns label masks for one record alone; other records use the mask of features."""
     own = np.full_like(mask, -1)
     own[30] = np.arange(mask.shape[1]) < 2
     return own
