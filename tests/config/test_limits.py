@@ -122,7 +122,9 @@ def test_networks_are_refused_soon(conf, case):
 def test_the_reason_is_said():
     assert "at most 40000 values" in complaint(text.from_yaml, YAML["bomb"])
     assert "mappings and lists at most 64 deep" in complaint(text.from_yaml, YAML["deep list"])
-    assert "mappings and lists at most 64 deep" in complaint(text.from_json, JSON["deeper than we go"])
+    assert "mappings and lists at most 64 deep" in complaint(
+        text.from_json, JSON["deeper than we go"]
+    )
     assert "an alias is inside" in complaint(text.from_yaml, YAML["ring"])
     assert "one of 5000 characters" in complaint(text.from_yaml, YAML["digits"])
     assert "one of 5000 characters" in complaint(text.from_json, JSON["digits"])
