@@ -1,4 +1,4 @@
-"""Runs `python build.py bench NAME`: the file or package of that name; lists all without one."""
+"""Runs `python build.py bench NAME`, a file or package here; without a name, lists them all."""
 
 import sys
 from ast import get_docstring, parse
@@ -10,7 +10,7 @@ HELPERS = {"__init__", "__main__", "idx", "session", "peers"}
 
 
 def names():
-    """{name of a benchmark: first line of its docstring}"""
+    """Returns {name of a benchmark: first line of its docstring}."""
     files = {path.stem: path for path in HERE.glob("*.py")}
     files |= {path.parent.name: path for path in HERE.glob("*/__init__.py")}
     named = {name: path for name, path in sorted(files.items()) if name not in HELPERS}

@@ -1,4 +1,4 @@
-"""A 2x256 LSTM on real text: validation loss in nats per character, seconds, text it makes up."""
+"""A 2x256 LSTM on real text: validation loss in nats per character, seconds, a text sample."""
 
 import argparse
 import time
@@ -39,7 +39,7 @@ def main(argv=None):
 
 
 def network(characters, epochs, size):
-    """Two LSTM layers, gradients through 50 steps; the rate falls to a twentieth."""
+    """Returns two LSTM layers, truncated after 50 steps; the rate decays to a twentieth."""
     updates = epochs * (int(0.9 * size) // STEPS // (2 * BATCH) + 1) * (STEPS // 50)
     rate = CosineSchedule(initial=0.004, steps=updates, final=0.0002)
     options = {"optimizer": Adam(learning_rate=rate), "clipping": ClipNorm(limit=5), "seed": 1}

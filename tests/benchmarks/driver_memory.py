@@ -1,7 +1,7 @@
 """Memory of the driver while few and many workers train a network of 10 million parameters.
 
-Each number of workers has a driver process of its own. Figures are the peak resident memory of its
-Python, and what stays in the JVM's heap after a collection, the least over the rounds.
+Each number of workers gets a new driver process. Figures are the peak resident memory of its Python
+process, and the JVM heap in use after garbage collection, minimum over rounds.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def text(figures):
 
 
 def apart(workers, rounds):
-    """`measured` in a new process."""
+    """Runs `measured` in a new process."""
     module = [sys.executable, "-m", "tests.benchmarks.driver_memory", "--measure"]
     command = [*module, "--workers", str(workers), "--rounds", str(rounds)]
     lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -53,7 +53,7 @@ def apart(workers, rounds):
 
 
 def measured(workers, rounds):
-    """Bytes: peak of Python, peak of the JVM's heap after a collection following each round."""
+    """Returns bytes: Python's peak, and the least JVM heap left by garbage collection."""
     layers = [Dense(units=UNITS), Output(units=2)]
     conf = NetworkConf(input_shape=(FEATURES,), optimizer=Sgd(learning_rate=1e-3), layers=layers)
     n = workers * rounds
@@ -74,14 +74,14 @@ def measured(workers, rounds):
 
 
 class Heap(Listener):
-    """The JVM's heap in use after a collection, round by round."""
+    """Records the JVM heap in use after garbage collection, each round."""
 
     def __init__(self, sc):
         self.runtime, self.system, self.used = sc._jvm.Runtime.getRuntime(), sc._jvm.System, []
 
     def on_round(self, report, state):
         self.system.gc()
-        time.sleep(0.5)  # Spark removes a destroyed broadcast's blocks in a thread of its own
+        time.sleep(0.5)  # Spark frees a destroyed broadcast's blocks in a background thread
         self.system.gc()
         self.used.append(self.runtime.totalMemory() - self.runtime.freeMemory())
 

@@ -1,4 +1,4 @@
-"""Values that people give by mistake, and that no option of a plain kind takes in silence."""
+"""Values that people pass by mistake, which no option of a plain type may accept silently."""
 
 from datetime import date
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def bomb(levels=40):
-    """A list that takes 2^levels items to write out, and no room."""
+    """Returns a list of 2^levels items when printed, but small in memory."""
     value = ["x"]
     for _ in range(levels):
         value = [value, value]
@@ -14,7 +14,7 @@ def bomb(levels=40):
 
 
 def ring():
-    """A list inside itself."""
+    """Returns a list that contains itself."""
     value = []
     value.append(value)
     return value

@@ -1,4 +1,4 @@
-"""Options that fit, evaluate and predict have not are refused with what to do instead."""
+"""Options unknown to fit, evaluate and predict are rejected, with advice on what to use instead."""
 
 import inspect
 import re
@@ -21,7 +21,7 @@ CALLS = {
 }
 METHODS = [f"{owner}.{call}" for owner, (_, calls) in CALLS.items() for call in calls]
 
-# What people write who come from Keras, scikit-learn, Lightning, DL4J, Caffe and pyspark.ml.
+# Options familiar from Keras, scikit-learn, Lightning, DL4J, Caffe and pyspark.ml.
 FOREIGN = {
     "SparkNetwork.fit": {
         "accelerator": "ParameterAveraging(device='cuda')",
@@ -123,7 +123,7 @@ ROWS = [(method, name) for method, names in FOREIGN.items() for name in names]
 
 
 def called(method, **options):
-    """The message of the error of a call with these options."""
+    """Returns the error message of a call with these options."""
     owner, _, call = method.partition(".")
     kind, _ = CALLS[owner]
     with pytest.raises(ConfigError) as caught:

@@ -1,4 +1,4 @@
-"""Constraints: the values they accept, the form they keep, and the errors they raise."""
+"""Constraints: accepted values, their normalized form, and error messages."""
 
 from pathlib import PurePath
 

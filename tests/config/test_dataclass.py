@@ -1,4 +1,4 @@
-"""Frozen dataclasses that have their methods in common."""
+"""Frozen dataclasses that share their generated methods."""
 
 import copy
 import dataclasses
@@ -31,7 +31,7 @@ class Place(Point):
 
 @dataclasses.dataclass(frozen=True)
 class Standard:
-    """What the standard decorator makes of the same fields."""
+    """The same fields under the standard decorator."""
 
     x: int
     y: int = 0
@@ -130,7 +130,7 @@ def test_another_class_is_refused():
 def test_arrays_which_a_configuration_does_not_show_are_not_compared():
     @dataclass(frozen=True, kw_only=True)
     class Kept(Config):
-        """What holds more than it shows."""
+        """A class with a field left out of its repr."""
 
         size: int = option(Integer(), "How much.", default=1)
         seen: int = option(Integer(), "What nobody looks at.", default=1, repr=False)

@@ -1,4 +1,4 @@
-"""Any text whatever ends in a mapping or in a short ConfigError, and soon."""
+"""Any text parses to a mapping or raises a short ConfigError, within a time limit."""
 
 import json
 from time import process_time
@@ -9,11 +9,11 @@ from sparkdl.config import text
 from sparkdl.errors import ConfigError
 from sparkdl.nn import GraphConf, NetworkConf
 
-LIMIT = 1.0  # seconds of the processor
+LIMIT = 1.0  # CPU seconds
 
 
 def aliases(levels, wide=9):
-    """YAML of a few hundred letters that stands for wide^levels values."""
+    """Returns a few hundred characters of YAML that expand to wide^levels values."""
     lines = ["a0: &a0 [x, x]"]
     for i in range(1, levels):
         lines.append(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * wide)}]")
@@ -91,7 +91,7 @@ JSON = {
 
 
 def complaint(read, document):
-    """What `read` says against `document`, within the time."""
+    """Returns the message of `read`'s error for `document`, raised within the time limit."""
     start = process_time()
     with pytest.raises(ConfigError) as caught:
         read(document)

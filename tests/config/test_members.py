@@ -1,4 +1,4 @@
-"""Every registered member of every family whose options have constraints: texts and nonsense."""
+"""Every registered member of every family with constrained options: round trips, errors, help."""
 
 import json
 import re
@@ -79,18 +79,18 @@ NEEDED = {
 }
 OTHERS = {"MultiStepSchedule": {"steps": [5, 9]}, "MeanImage": {"path": "mean.npy"}}
 LAYER_EXAMPLES = {type(layer): layer for layer, _ in reversed(LAYERS)}
-NO_TEXT = {(MeanImage, "mean")}  # an array can be given in Python only, as those of Arrays
-NO_HASH = {"DataFrames", "Pictures"}  # they hold dicts
+NO_TEXT = {(MeanImage, "mean")}  # only Python can give an array, as with Arrays
+NO_HASH = {"DataFrames", "Pictures"}  # they contain dicts
 
 
 def members():
-    """(family, class) of all of ours."""
+    """Returns (family, class) of all our members."""
     ours = [(f, c) for f in FAMILIES for c in f.members.values() if c is not Arrays]
     return [(f, c) for f, c in ours if c.__module__.startswith("sparkdl.")]
 
 
 def example(cls):
-    """A member with what it needs, and defaults else."""
+    """Returns a member with its required options, and defaults otherwise."""
     if cls in LAYER_EXAMPLES:
         return LAYER_EXAMPLES[cls]
     needed = [item.name for item in fields(cls) if default_of(item) is MISSING]
@@ -124,7 +124,7 @@ def test_comes_back_from_a_dict_json_and_yaml(family):
 
 
 def configurations(base=Config):
-    """All classes of ours that have options, members of families or not."""
+    """Yields all our classes that have options, whether or not in a family."""
     for cls in base.__subclasses__():
         yield cls
         yield from configurations(cls)
@@ -134,7 +134,7 @@ OURS = {c.__qualname__: c for c in configurations() if c.__module__.startswith("
 COUNTED = {"bytes": "bytes", "timeout": "seconds", "minutes": "minutes"}
 COUNTED |= {"push_every": "minibatches", "fetch_every": "minibatches", "snapshot_every": "rounds"}
 PUBLIC = {n for m in sparkdl.MODULES for n in getattr(sparkdl, m).__all__} | {*sparkdl.HOMES}
-PUBLIC |= {"pretrain", "start", "to"}  # of Network, of another schedule, of DL4J
+PUBLIC |= {"pretrain", "start", "to"}  # of Network, of a nested schedule, of DL4J
 HIDDEN = re.compile(r"(?<![\w)])_[a-z]|\bRun\b|\bparam_shapes\b")
 
 

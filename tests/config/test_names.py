@@ -1,4 +1,4 @@
-"""Names in any case, misspelt ones, and those of other systems."""
+"""Names in any letter case, misspelled names, and names from other systems."""
 
 import re
 from dataclasses import fields

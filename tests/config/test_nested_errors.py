@@ -1,4 +1,4 @@
-"""Errors in nested options name the path of fields that leads to them."""
+"""Errors in nested options name the path of fields to the option."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Options of a configuration: given by name, checked, explained by help(), and inherited."""
+"""Configuration options: passed by name, validated, shown in help(), and inherited."""
 
 import inspect
 import pickle
@@ -40,21 +40,21 @@ class Saw(Tool):
 
 @dataclass(frozen=True, kw_only=True)
 class Heavy(Config):
-    """What has weight."""
+    """A tool with a weight."""
 
     weight: float = option(Number(above=0), "How heavy it is.", default=1.0, unit="kilograms")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hammer(Saw, Heavy):
-    """What has options of two bases."""
+    """A tool that inherits options from two bases."""
 
     weight: float = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Box(Config):
-    """What has as many edges as its class has axes."""
+    """A box with one edge per axis of its class."""
 
     axes: ClassVar[int] = 2
 
@@ -64,14 +64,14 @@ class Box(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class Cube(Box):
-    """A box with an axis more."""
+    """A box with one more axis."""
 
     axes: ClassVar = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class File(Config):
-    """What is read."""
+    """A file to read."""
 
     path: str = option(Text(what="a path"), "Where it lies.", kw_only=False)
     skip: int = option(Integer(minimum=0), "Lines left out.", default=0)
@@ -79,7 +79,7 @@ class File(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class Paired(Config):
-    """Two numbers of which one is larger."""
+    """Two numbers, the first at most the second."""
 
     low: int = option(Integer(), "Less.", default=0)
     high: int = option(Integer(), "More.", default=1)
@@ -103,7 +103,7 @@ class Circle(Shape):
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing(Config):
-    """What holds a shape."""
+    """A drawing of a shape."""
 
     shape: Shape = option(Of(family=Shape), "What is drawn.", default="circle")
 
@@ -267,5 +267,5 @@ def test_a_class_without_a_docstring_has_none_and_one_can_be_given():
 
 
 def test_what_a_notebook_defines_travels_with_its_help(monkeypatch):
-    monkeypatch.setattr(Saw, "__module__", "__main__")  # which cloudpickle takes by value
+    monkeypatch.setattr(Saw, "__module__", "__main__")  # so that cloudpickle pickles it by value
     assert cloudpickle.loads(cloudpickle.dumps(Saw)).__doc__ == Saw.__doc__

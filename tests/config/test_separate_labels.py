@@ -1,4 +1,4 @@
-"""Features and labels that are given as two arrays are refused with how to give both."""
+"""Features and labels as two separate arrays are rejected, with advice on how to pass both."""
 
 import numpy as np
 import pandas as pd

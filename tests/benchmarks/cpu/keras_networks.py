@@ -1,4 +1,4 @@
-"""The networks as Keras has them, images channels last; parameters as many as ours."""
+"""The networks in Keras, channels last, with as many parameters as ours."""
 
 import keras
 import tensorflow as tf
@@ -48,7 +48,7 @@ def char_lstm():
 
 
 def normed(x, filters, kernel, stride=1):
-    """Convolution without bias, padded on both sides alike, and normalization."""
+    """A convolution without bias, padded symmetrically, and batch normalization."""
     x = layers.ZeroPadding2D(kernel // 2)(x) if kernel > 1 else x
     y = conv(filters, kernel, None, strides=stride, use_bias=False)(x)
     return layers.BatchNormalization()(y)
@@ -72,7 +72,7 @@ def resnet50():
 
 
 def lrn(alpha=1e-4):
-    """Across five channels; TensorFlow's alpha is per channel, Caffe's for all of them."""
+    """LRN across five channels; TensorFlow's alpha is per channel, Caffe's for all of them."""
     options = {"depth_radius": 2, "bias": 1.0, "alpha": alpha / 5, "beta": 0.75}
     return layers.Lambda(lambda x: tf.nn.local_response_normalization(x, **options))
 
@@ -99,13 +99,13 @@ def googlenet():
 
 
 def halves(x, filters, kernel):
-    """A convolution in two groups: TensorFlow's own has no gradient for groups on CPUs."""
+    """A convolution in two groups: TensorFlow has no grouped gradient on CPUs."""
     parts = layers.Lambda(lambda t: tuple(tf.split(t, 2, axis=-1)))(x)
     return layers.concatenate([conv(filters // 2, kernel, padding="same")(p) for p in parts])
 
 
 def alexnet():
-    """Caffe's bvlc_alexnet: two groups, normalization across channels."""
+    """Caffe's bvlc_alexnet: two groups, local response normalization across channels."""
     start = keras.Input((227, 227, 3))
     x = layers.MaxPooling2D(3, 2)(lrn()(conv(96, 11, strides=4)(start)))
     x = layers.MaxPooling2D(3, 2)(lrn()(halves(x, 256, 5)))
@@ -117,7 +117,7 @@ def alexnet():
 
 
 class Places(layers.Layer):
-    """Adds a trained vector for each place of a sequence."""
+    """Adds a learned vector to each position of a sequence."""
 
     def build(self, shape):
         self.vectors = self.add_weight(shape=shape[1:])
@@ -127,7 +127,7 @@ class Places(layers.Layer):
 
 
 def block(x, width=256, heads=4):
-    """Attention and a feed-forward part, each normalized first and added."""
+    """Pre-norm attention and feed-forward sublayers with residual connections."""
     y = layers.LayerNormalization(epsilon=1e-5)(x)
     x = x + layers.MultiHeadAttention(heads, width // heads)(y, y, use_causal_mask=True)
     y = layers.Dense(4 * width, activation="gelu")(layers.LayerNormalization(epsilon=1e-5)(x))

@@ -1,4 +1,4 @@
-"""TensorFlow's side: one workload in one mode, in the process of the tensorflow environment."""
+"""TensorFlow's side: one workload in one mode, run in the tensorflow environment."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ def make_optimizer(kind):
 
 
 def training(workload, mode):
-    """(step, facts) of a network."""
+    """Returns (step, facts) of training a network."""
     x, y = workload.arrays()
     x = np.ascontiguousarray(x.transpose(0, 2, 3, 1)) if x.ndim == 4 else x
     net, optimizer = NETWORKS[workload.network](), make_optimizer(workload.optimizer)
@@ -45,7 +45,7 @@ def function(net, optimizer, loss, x, y):
 
 
 def update(workload, mode):
-    """(step, facts) of the optimizer alone; there is no train_on_batch of that."""
+    """Returns (step, facts) of the optimizer alone, which has no train_on_batch."""
     if mode != "function":
         raise SystemExit("an optimizer alone has no train_on_batch")
     vector = keras.Variable(np.zeros(ADAM_PARAMETERS, np.float32))

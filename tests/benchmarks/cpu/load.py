@@ -1,4 +1,4 @@
-"""Load of other programs during a measurement, which says whether its figures can be trusted."""
+"""CPU load of other programs during a measurement: high load makes its figures unreliable."""
 
 import os
 import time
@@ -8,29 +8,29 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Others:
-    """Counts from when it is made until it is asked."""
+    """Measures from its creation until it is queried."""
 
     def __init__(self, pids):
         self.pids = [os.getpid(), *pids]
         self.began, self.before = time.perf_counter(), self.foreign()
 
     def cores(self):
-        """Cores that programs other than these processes kept busy, on average."""
+        """Returns the average number of cores that other programs kept busy."""
         return (self.foreign() - self.before) / (time.perf_counter() - self.began)
 
     def foreign(self):
-        """Seconds of work since the machine began, without those of the processes."""
+        """Returns CPU seconds since boot, without those of the given processes."""
         return busy() - sum(map(used, self.pids))
 
 
 def busy():
-    """Seconds of work of all cores: the first line of /proc/stat without idle, waiting, guests."""
+    """Returns busy seconds of all cores: /proc/stat without idle, iowait and guests."""
     user, nice, system, _, _, *rest = numbers(Path("/proc/stat"))[:8]
     return (user + nice + system + sum(rest)) / TICKS
 
 
 def used(pid):
-    """Seconds of work of a process."""
+    """Returns the CPU seconds of a process."""
     text = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
     return sum(map(int, text.split()[11:13])) / TICKS
 

@@ -9,12 +9,12 @@ from tests.benchmarks.cpu.processes import OURS, Failed, Start, Steps, Together
 from tests.benchmarks.cpu.row import Row
 from tests.benchmarks.cpu.workloads import WORKLOADS
 
-PRODUCT = "product"  # the matrix product that says what the machine can do
+PRODUCT = "product"  # the matrix product that measures the machine's peak
 SLOW_TO_START = "torch.compile"
 
 
 def steps(name, threads, options):
-    """The time of a training step, and its share of the peak, measured in the same rounds."""
+    """Measures a training step's time and its share of the peak, in the same rounds."""
     workload = WORKLOADS[name]
     make = partial(opening, name, threads)
     with sides(make, [OURS, PRODUCT, *options.modes]) as (running, failed):
@@ -30,7 +30,7 @@ def steps(name, threads, options):
 
 
 def watched(running, options):
-    """(figures of all sides in turns, the cores that other programs took meanwhile)"""
+    """Returns (alternating figures of all sides, cores that other programs used meanwhile)."""
     others = Others([pid for side in running.values() for pid in side.pids])
     return in_turns(running, options.rounds, options.burst), others.cores()
 
@@ -41,11 +41,11 @@ def opening(name, threads, side):
 
 @contextmanager
 def sides(make, names):
-    """({name: side}, {name: why it failed}), closed at the end.
+    """Yields ({name: side}, {name: reason of its failure}); closes the sides at the end.
 
     Raises
     ------
-    Failed, where they train different numbers of parameters.
+    Failed, if the sides train different numbers of parameters.
     """
     running, failed = opened(make, names)
     try:
@@ -59,7 +59,7 @@ def sides(make, names):
 
 
 def two_processes(options):
-    """Two processes of two threads each on the same cores, each peer with its own spinning."""
+    """Measures two processes of two threads on the same cores, each peer with default spinning."""
     make = partial(Together, workload="lenet", threads=2)
     with sides(make, [OURS, *options.modes]) as (running, failed):
         found, others = watched(running, options)
@@ -69,7 +69,7 @@ def two_processes(options):
 
 
 def cold_start(name, limit, options):
-    """A fresh process: from the configuration to the first step, and from its very start."""
+    """Measures a fresh process: from the configuration, and from its start, to the first step."""
     modes = [mode for mode in options.modes if mode != SLOW_TO_START]
     starts, failed = opened(partial(Start, workload=name, threads=2), [OURS, *modes])
     found = in_turns(starts, min(options.rounds, 5), options.burst)
@@ -90,7 +90,7 @@ def cold_start(name, limit, options):
 
 
 def memory(options):
-    """The highest resident memory of a process that trains ResNet-50."""
+    """Measures the peak resident memory of a process that trains ResNet-50."""
     make = partial(Steps, workload="resnet50", threads=2)
     with sides(make, [OURS, *options.modes]) as (running, failed):
         for side in running.values():

@@ -1,4 +1,4 @@
-"""The networks as sparkdl has them, most of them in its zoo."""
+"""The networks in sparkdl, most of them from its zoo."""
 
 from dataclasses import replace
 from functools import partial
@@ -27,7 +27,7 @@ def mlp():
 
 
 def adam():
-    """One layer of as many parameters as are updated."""
+    """Returns one layer with as many parameters as the optimizer updates."""
     workload = WORKLOADS["adam"]
     return NetworkConf(input_shape=workload.shape, layers=[Output(units=workload.classes)])
 
@@ -37,7 +37,7 @@ OWN |= our_untuned.NETWORKS | {"googlenet": partial(zoo.googlenet, auxiliary=Fal
 
 
 def configuration(workload):
-    """The network of a workload with its optimizer; SystemExit where the zoo lacks it."""
+    """Returns a workload's network with its optimizer; raises SystemExit if the zoo lacks it."""
     make = OWN.get(workload.network) or getattr(zoo, workload.network, None)
     if make is None:
         raise SystemExit("not built yet")

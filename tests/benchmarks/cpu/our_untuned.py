@@ -1,4 +1,4 @@
-"""sparkdl's side of the networks that nothing was tuned for."""
+"""sparkdl's side of the networks that were not used for tuning."""
 
 from sparkdl.nn import (
     GRU,
@@ -26,7 +26,7 @@ from tests.benchmarks.cpu.workloads import UNTUNED
 
 
 def stack(name, *layers):
-    """The layers, and an output for the classes of a workload."""
+    """Returns the layers, and an output for a workload's classes."""
     shape, classes = UNTUNED[name]["shape"], UNTUNED[name]["classes"]
     return NetworkConf(input_shape=shape, layers=[*layers, Output(units=classes)])
 

@@ -16,7 +16,7 @@ PRODUCT = "product"
 
 
 def training(workload):
-    """(step, facts) of a network."""
+    """Returns (step, facts) of training a network."""
     replica, batch = Replica(configuration(workload)), batch_of(workload)
     updates = iter(range(1, sys.maxsize))
 
@@ -28,7 +28,7 @@ def training(workload):
 
 
 def update(workload):
-    """The same of the optimizer alone."""
+    """Returns (step, facts) of the optimizer alone."""
     replica = Replica(configuration(workload))
     replica.grad[...] = np.random.default_rng(0).normal(0, 0.01, replica.grad.shape)
     updates = iter(range(1, sys.maxsize))
@@ -45,13 +45,13 @@ def batch_of(workload):
 
 
 def matrices():
-    """The same of a matrix product."""
+    """Returns (step, facts) of a matrix product."""
     program = product()
     return program.run, {"flops": program.graph.flops}
 
 
 def maker(workload):
-    """What makes the step of a workload."""
+    """Returns the function that makes a workload's step."""
     return partial(update if workload.network == "adam" else training, workload)
 
 

@@ -1,4 +1,4 @@
-"""Sides measured in turns, and what their figures say side by side."""
+"""Measures sides alternately and compares their figures."""
 
 from statistics import median
 
@@ -6,7 +6,7 @@ from tests.benchmarks.cpu.processes import AS_RUN, OURS, Failed
 
 
 def opened(make, names):
-    """({name: side}, {name: why it failed}): every side made, those that cannot be left out."""
+    """Returns ({name: side}, {name: reason}) of the sides that start, and of those that fail."""
     sides, failed = {}, {}
     for name in names:
         try:
@@ -17,7 +17,7 @@ def opened(make, names):
 
 
 def in_turns(sides, rounds, burst):
-    """{name: a figure a round}; each round begins with another side."""
+    """Returns {name: a figure per round}; each round starts with a different side."""
     found = {name: [] for name in sides}
     names = list(sides)
     for i in range(rounds):
@@ -27,7 +27,7 @@ def in_turns(sides, rounds, burst):
 
 
 def compared(found):
-    """{what: figure} of the rounds: ours, the best peer, and how many times ours they are."""
+    """Summarizes the rounds: our median, the best peer, and its ratio to ours."""
     middle = {name: median(figures) for name, figures in found.items()}
     peers = {name: value for name, value in middle.items() if name != OURS}
     result = {"medians": middle, "ours": middle.get(OURS)}
@@ -38,7 +38,7 @@ def compared(found):
 
 
 def ratio(found, name):
-    """The median over rounds of a peer's figure by ours, or None where one of them is missing."""
+    """Returns the median over rounds of a peer's figure to ours, or None if either is missing."""
     if OURS not in found or name not in found:
         return None
     return median(theirs / ours for theirs, ours in zip(found[name], found[OURS], strict=True))

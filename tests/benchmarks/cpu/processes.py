@@ -1,4 +1,4 @@
-"""The outside of processes that are timed: what starts them, with what threads; asking them."""
+"""Control of timed processes: their command, threads and environment, and requests to them."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from statistics import median
 
 from tests.benchmarks.peers.environment import ROOT, python_of
 
-LIMIT = 900  # seconds: torch.compile takes minutes where the cores are busy
+LIMIT = 900  # seconds: torch.compile takes minutes on busy cores
 SPIN_COUNT = "500"
 
 OURS = "sparkdl"
@@ -29,11 +29,11 @@ MODES = {
 
 
 class Failed(Exception):
-    """A process did not get as far as its first step; says what it wrote."""
+    """Raised when a process fails before its first step; holds its last output."""
 
 
 def command(name, workload):
-    """The process of a side: sparkdl, the matrix product, or a peer's mode."""
+    """Returns the command of a side: sparkdl, the matrix product, or a peer's mode."""
     package = "tests.benchmarks.cpu"
     if name in MODES:
         environment, mode = MODES[name]
@@ -42,7 +42,7 @@ def command(name, workload):
 
 
 def variables(threads, spin_count=SPIN_COUNT):
-    """The environment of every side: as many threads, and the same spinning."""
+    """Returns the environment of every side: the same number of threads and spinning."""
     kept = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
     fixed = {"OMP_NUM_THREADS": str(threads), "PYTHONNOUSERSITE": "1", "PYTHONPATH": str(ROOT)}
     fixed |= {} if spin_count is None else {"GOMP_SPINCOUNT": spin_count}
@@ -51,13 +51,13 @@ def variables(threads, spin_count=SPIN_COUNT):
 
 
 class Process:
-    """One process that holds a step, started by the words of a command.
+    """A process that holds a step, started by a command line.
 
-    `limit` is how many seconds it may take for an answer.
+    `limit` is the timeout of an answer in seconds.
 
     Raises
     ------
-    Failed, with what it wrote last, where it gives no answer.
+    Failed, with its last output, if it gives no answer.
     """
 
     def __init__(self, words, environment, limit=LIMIT):
@@ -69,19 +69,19 @@ class Process:
         self.facts, self.resident = self.answer(), 0
 
     def ask(self, steps):
-        """Seconds of each of so many steps."""
+        """Returns the seconds of each of `steps` steps."""
         answer = self.asked(steps)
         self.resident = answer["resident"]
         return answer["seconds"]
 
     def asked(self, line):
-        """The answer to a line."""
-        with suppress(BrokenPipeError):  # a dead process answers with its last words
+        """Sends a line and returns the answer."""
+        with suppress(BrokenPipeError):  # a dead process answers with its last output
             print(line, file=self.process.stdin, flush=True)
         return self.answer()
 
     def took(self, steps):
-        """Seconds until so many steps were done."""
+        """Returns the seconds until `steps` steps were done."""
         began = time.perf_counter()
         self.ask(steps)
         return time.perf_counter() - began
@@ -103,7 +103,7 @@ class Process:
 
 
 class Steps:
-    """Seconds a step takes in one process."""
+    """Measures the seconds per step in one process."""
 
     def __init__(self, name, workload, threads):
         self.process = Process(command(name, workload), variables(threads))
@@ -111,7 +111,7 @@ class Steps:
         self.pids = [self.process.process.pid]
 
     def measure(self, burst):
-        """The median over the steps that fit into `burst` seconds."""
+        """Returns the median over the steps that fit into `burst` seconds."""
         first = self.process.ask(1)[0]
         return median([first, *self.process.ask(max(2, min(200, round(burst / first))))])
 
@@ -121,10 +121,9 @@ class Steps:
 
 
 class Start:
-    """Seconds from the configuration to the end of the first step, in a new process each time.
+    """Measures seconds from the configuration to the end of the first step, each in a new process.
 
-    `whole` has for each of them the seconds from the start of the process, without those of an
-    interpreter that does nothing.
+    `whole` collects the seconds from each process's start, less those of an idle interpreter.
     """
 
     def __init__(self, name, workload, threads):
@@ -144,7 +143,7 @@ class Start:
 
 
 class Together:
-    """Seconds a step takes in each of two processes of two threads that run at the same time."""
+    """Measures the seconds per step of two concurrent processes of two threads each."""
 
     def __init__(self, name, workload, threads):
         words, environment = command(name, workload), variables(threads, None)
@@ -158,7 +157,7 @@ class Together:
         return max(self.at_once(steps)) / steps
 
     def at_once(self, steps):
-        """For each process the seconds until its steps were done."""
+        """Returns the seconds until each process finished its steps."""
         with ThreadPoolExecutor(len(self.processes)) as pool:
             return list(pool.map(lambda process: process.took(steps), self.processes))
 

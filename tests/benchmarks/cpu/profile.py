@@ -1,6 +1,6 @@
-"""The calls of one of our training steps by time: which kernel, how fast, how near the peak.
+"""Profile of our training step by call: the kernel, its speed, its share of the peak.
 
-It has a process of its own, which `bench cpu --profile` starts for each number of threads.
+`bench cpu --profile` starts it in a new process for each number of threads.
 """
 
 import sys
@@ -21,7 +21,7 @@ HEAD = ("ms", "% of all", "GFLOP/s", "% of peak", "GB/s", "kernel")
 
 
 class Calls(NamedTuple):
-    """One call of a program, or several: their time and flops, bytes, and what they are."""
+    """One or more calls of a program: their time and FLOPs, bytes, and description."""
 
     took: Pass
     traffic: int
@@ -45,7 +45,7 @@ def main(name):
 
 
 def calls_of(workload):
-    """(Calls, kind) of each call of a step."""
+    """Yields (Calls, kind) of each call of a step."""
     gradient, update = Replica(configuration(workload)).programs(workload.batch)
     programs = [update] if workload.network == "adam" else [gradient, update]
     for program in programs:
@@ -61,7 +61,7 @@ def together(calls, what):
 
 
 def show(calls, total, best):
-    """The slowest, and the rest in one line."""
+    """Prints the slowest calls, and the rest in one line."""
     ordered = sorted(calls, key=lambda one: -one.took.seconds)
     shown, rest = ordered[:LINES], ordered[LINES:]
     print("\n" + line(HEAD))
@@ -70,7 +70,7 @@ def show(calls, total, best):
 
 
 def cells(one, total, best):
-    """Flops for what multiplies matrices, bytes for all else."""
+    """Returns the cells of a line: FLOP/s for products, bytes per second for all else."""
     seconds, flops = one.took.seconds, one.took.flops
     speed = flops / seconds
     return (

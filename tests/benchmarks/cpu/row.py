@@ -1,4 +1,4 @@
-"""A line of the table: ours, the best peer, and what the bars ask."""
+"""A line of the table: our figure, the best peer's, and the bars."""
 
 from dataclasses import dataclass, field
 
@@ -8,22 +8,22 @@ WIDTHS = (32, 7, 20, 11, 26, 24, 24, 22, 6)
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What came of one workload.
+    """The results of one workload.
 
     Parameters
     ----------
     found : dict
         Figures of each side, round by round.
     result : dict
-        What `compared` makes of them.
+        The summary by `compared`.
     failed : dict
-        Why sides are missing.
+        Reasons for missing sides.
     best, as_run, share, limit : float or None
-        The bars: ratios, share of the peak, the most that ours may be.
+        The bars: ratios, share of the peak, maximum of our figure.
     reached : float or None
         The share of the peak.
     others : float or None
-        Cores that other programs took meanwhile.
+        Cores that other programs used meanwhile.
     """
 
     title: str
@@ -57,7 +57,7 @@ class Row:
         return "\n".join([line(cells), *reasons])
 
     def ours(self):
-        """Our figure, and the most it may be."""
+        """Returns our figure, with its maximum."""
         value, text = self.result["ours"], self.figure(self.result["ours"])
         if self.limit is None or value is None:
             return text
@@ -70,7 +70,7 @@ class Row:
 
 
 def against(value, bar, sign=""):
-    """ "1.31x (bar 1.25x)", marked where it is missed."""
+    """Returns text such as "1.31x (bar 1.25x)", marked if the bar is missed."""
     if value is None:
         return "-"
     text = f"{value:.2f}{sign}"

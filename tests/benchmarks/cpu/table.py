@@ -1,4 +1,4 @@
-"""The table of `bench cpu`: a line for each workload and number of threads, as it is measured."""
+"""The table of `bench cpu`: a line per workload and number of threads, printed as measured."""
 
 import argparse
 import json
@@ -35,13 +35,13 @@ def main(arguments=None):
 
 
 def save(rows, path):
-    """All figures so far, where a file is wanted."""
+    """Writes all figures so far, if a file is given."""
     if path is not None:
         path.write_text(json.dumps([asdict(row) for row in rows], indent=1))
 
 
 def measured(name, options):
-    """The rows of one name, each as soon as it is there."""
+    """Yields the rows of a name as they are measured."""
     if name in measures.MEASURES:
         yield from measures.MEASURES[name](options)
         return
@@ -50,7 +50,7 @@ def measured(name, options):
 
 
 def profile(name, threads):
-    """Our kernels instead of the table."""
+    """Profiles our kernels instead of printing the table."""
     for count in threads:
         print(f"\n{WORKLOADS[name].title}, threads: {count}", flush=True)
         command = [sys.executable, "-m", "tests.benchmarks.cpu.profile", name]
@@ -58,7 +58,7 @@ def profile(name, threads):
 
 
 def processor():
-    """What the machine calls its processor."""
+    """Returns the processor's model name."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Tests of the comparison's arithmetic and of its processes, without any peer."""
+"""The comparison's arithmetic and processes, without any peer."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ FOUND = {OURS: [1.0, 2.0, 4.0], AS_RUN: [3.0, 6.0, 8.0], "tf.function": [2.0, 2.
 
 
 class Side:
-    """Gives its figures one after the other and notes who was asked when."""
+    """Returns its figures one by one and logs the order of measurements."""
 
     log = []
 
@@ -48,7 +48,7 @@ def test_ratios_are_medians_of_pairs():
     assert result["ours"] == 2.0
     assert result["best"] == "tf.function"
     assert result["against_best"] == 1.0
-    assert result["against_as_run"] == 3.0  # of 3, 3, 2
+    assert result["against_as_run"] == 3.0  # median of 3, 3, 2
 
 
 def test_missing_sides_have_no_ratio():

@@ -1,4 +1,4 @@
-"""The networks as torch has them; parameters as many as ours."""
+"""The networks in torch, with as many parameters as ours."""
 
 import torch
 from torch import nn
@@ -111,7 +111,7 @@ def googlenet():
 
 
 def alexnet():
-    """Caffe's bvlc_alexnet: two groups, normalization across channels."""
+    """Caffe's bvlc_alexnet: two groups, local response normalization across channels."""
     norm, relu, pooled = nn.LocalResponseNorm(5), nn.ReLU(), nn.MaxPool2d(3, 2)
     layers = [conv(3, 96, 11, stride=4), relu, norm, pooled]
     layers += [conv(96, 256, 5, padding=2, groups=2), relu, norm, pooled]
@@ -123,7 +123,7 @@ def alexnet():
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward part, each normalized first and added."""
+    """Pre-norm attention and feed-forward sublayers with residual connections."""
 
     def __init__(self, width=256, heads=4):
         super().__init__()

@@ -1,4 +1,4 @@
-"""torch's side of the networks that nothing was tuned for; parameters as many as ours."""
+"""torch's side of the networks that were not used for tuning, with as many parameters as ours."""
 
 from itertools import pairwise
 
@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from tests.benchmarks.cpu.workloads import UNTUNED
 
-CHANNELS_FIRST = {"signal_cnn", "dilated_cnn"}  # where ours has the steps first
+CHANNELS_FIRST = {"signal_cnn", "dilated_cnn"}  # ours are steps first
 
 
 def stack(name, width, *layers):
@@ -95,7 +95,7 @@ def dilated_cnn():
 
 
 class Steps(nn.Module):
-    """Layers over the steps of a sequence; what is over them all goes into the classes."""
+    """Applies layers to each step, reduces over the steps, and projects to the classes."""
 
     def __init__(self, name, width, *layers, over=torch.mean):
         super().__init__()
@@ -107,7 +107,7 @@ class Steps(nn.Module):
 
 
 class First(nn.Module):
-    """The sequence of a recurrent layer, without its state."""
+    """Returns a recurrent layer's output sequence without its state."""
 
     def __init__(self, layer):
         super().__init__()

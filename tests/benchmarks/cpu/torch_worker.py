@@ -1,4 +1,4 @@
-"""torch's side: one workload in one mode, in the process of the torch environment."""
+"""torch's side: one workload in one mode, run in the torch environment."""
 
 import os
 import sys
@@ -13,8 +13,8 @@ from tests.benchmarks.cpu.torch_untuned import CHANNELS_FIRST
 from tests.benchmarks.cpu.worker import serve
 from tests.benchmarks.cpu.workloads import ADAM_PARAMETERS, MOMENTUM, RATE, WORKLOADS
 
-# "eager" is torch as most people run it. The other modes, "channels_last" and "compile", take what
-# it has for more speed: optimizers in one pass are among that.
+# "eager" is torch as most people run it. The other modes, "channels_last" and "compile", use its
+# options for more speed, such as fused optimizers.
 
 
 def make_optimizer(params, kind, fused):
@@ -25,7 +25,7 @@ def make_optimizer(params, kind, fused):
 
 
 def training(workload, mode):
-    """(step, facts) of a network."""
+    """Returns (step, facts) of training a network."""
     x, y = (torch.tensor(array) for array in workload.arrays())
     if workload.network in CHANNELS_FIRST:
         x = x.transpose(1, 2).contiguous()
@@ -47,8 +47,8 @@ def training(workload, mode):
 
 
 def parameters(net):
-    """Each counted once: of the second biases of LSTM and GRU, those are always added to the first
-    that do not stand behind the reset gate."""
+    """Counts parameters without redundant second biases of LSTM and GRU, which are simply added to
+    the first ones, except behind the reset gate."""
     modules = [module for module in net.modules() if isinstance(module, nn.LSTM | nn.GRU)]
     doubled = sum(
         len(p) if isinstance(module, nn.LSTM) else len(p) // 3 * 2
@@ -60,7 +60,7 @@ def parameters(net):
 
 
 def update(workload, mode):
-    """(step, facts) of the optimizer alone."""
+    """Returns (step, facts) of the optimizer alone."""
     vector = nn.Parameter(torch.randn(ADAM_PARAMETERS) * 0.01)
     vector.grad = torch.randn(ADAM_PARAMETERS) * 0.01
     optimizer = make_optimizer([vector], workload.optimizer, fused=mode == "channels_last")

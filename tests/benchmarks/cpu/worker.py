@@ -1,7 +1,7 @@
-"""The inside of a process that is timed: it makes a step, then runs it as often as it is asked.
+"""Main loop of a timed process: it makes a step, then runs it as often as requested.
 
-It reads a number of steps a line and answers with a line of JSON. What libraries print goes to
-stderr.
+It reads a number of steps per line and answers each with a line of JSON. Output of libraries goes
+to stderr.
 """
 
 import json
@@ -12,13 +12,13 @@ import time
 
 
 def serve(make):
-    """Answer until the input ends.
+    """Answers requests until the input ends.
 
     Parameters
     ----------
     make : function
-        Without arguments, called once everything is imported: (step, facts). `step` returns once it
-        is done; `facts` are said before the first answer.
+        Called without arguments after all imports; returns (step, facts). `step` blocks until it is
+        done; `facts` are sent before the first answer.
     """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -44,5 +44,5 @@ def timed(step):
 
 
 def resident():
-    """Bytes of memory at the highest point of this process."""
+    """Returns this process's peak memory in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

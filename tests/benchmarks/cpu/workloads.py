@@ -1,14 +1,14 @@
-"""Workloads that are timed: shapes and bars. All sides import this, so it imports none of them."""
+"""The timed workloads: shapes and bars. All sides import this, so it imports none of them."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 MOMENTUM = 0.9
-RATE = 1e-4  # small: on one batch again and again the gradients would vanish
+RATE = 1e-4  # small, as repeating one batch would make the gradients vanish
 ADAM_PARAMETERS = 10_000_000
 CHARACTERS = 65
-INCEPTIONS = (  # of GoogLeNet, stage by stage: 1x1, before 3x3, 3x3, before 5x5, 5x5, after pooling
+INCEPTIONS = (  # GoogLeNet by stage: 1x1, before 3x3, 3x3, before 5x5, 5x5, after pooling
     [(64, 96, 128, 16, 32, 32), (128, 128, 192, 32, 96, 64)],
     [
         (192, 96, 208, 16, 48, 64),
@@ -29,21 +29,21 @@ class Workload:
     ----------
     title : str
     network : str
-        Its name in `NETWORKS` of every side.
+        Its name in every side's `NETWORKS`.
     batch : int
     shape : tuple of int
-        Of one example: images channels first, one-hot characters (T, CHARACTERS), tokens (T,).
+        Shape of an example: images channels first, one-hot characters (T, CHARACTERS), tokens (T,).
     classes : int
     steps : int
-        Labels per example: 1, or T of a sequence. A label is one of `classes`.
+        Labels per example: 1, or T for a sequence. A label is one of `classes`.
     optimizer : str
         "momentum" or "adam".
     vocabulary : int or None
-        Features are so many tokens, where they are not images, numbers or characters.
+        Vocabulary size if features are tokens, else None.
     best, as_run : float
-        How many times as fast as the best mode of any peer, and as torch as run, is the goal.
+        Target speedup over the best mode of any peer, and over torch as run.
     share : float or None
-        Goal for the share of the machine's peak.
+        Target share of the machine's peak.
     """
 
     title: str
@@ -128,7 +128,7 @@ WORKLOADS = {
     ),
 }
 
-# Networks that nothing here was tuned for: kinds, sizes and batches that people train.
+# Networks not used for tuning: kinds, sizes and batches that people train.
 UNTUNED = {
     "table_mlp": {"batch": 256, "shape": (77,), "classes": 2, "optimizer": "adam"},
     "small_mlp": {"batch": 32, "shape": (20,), "classes": 3, "optimizer": "adam"},

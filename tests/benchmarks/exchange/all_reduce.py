@@ -1,4 +1,4 @@
-"""All-reduce of a large and a small vector: sparkdl, bare sockets and peers, in turns."""
+"""All-reduce of a large and a small vector: sparkdl, bare sockets and peers, alternating."""
 
 from functools import partial
 from statistics import median
@@ -19,12 +19,12 @@ from tests.benchmarks.exchange.sides import (
 )
 
 LARGE, SMALL = 64_000_000, 4_096
-BURSTS = {LARGE: 1.0, SMALL: 0.2}  # of the burst that was asked for
+BURSTS = {LARGE: 1.0, SMALL: 0.2}  # shares of the requested burst
 SIDES = (OURS, OURS_SHARED, CHECKED, ENCRYPTED, BARE, BARE_TWO, *OVER_SOCKETS, OPEN_MPI_SHARED)
 
 
 class Turn:
-    """What a side does when it is its turn."""
+    """A side's measurement in a round."""
 
     def __init__(self, crew, name, nbytes):
         what = {BARE: "one_thread", BARE_TWO: "two_threads"}.get(name, "all_reduce")
@@ -33,7 +33,7 @@ class Turn:
 
 
 def measure(size, options):
-    """Rows for so many processes: each vector over sockets, then through shared memory."""
+    """Yields rows for `size` processes: each vector over sockets, then through shared memory."""
     chosen = [name for name in SIDES if name in options.sides]
     crews, failed = opened(partial(Crew, size=size), chosen)
     try:
@@ -51,7 +51,7 @@ def measure(size, options):
 
 
 def fits(name, nbytes, size):
-    """A ping-pong is between two, one way of it is enough."""
+    """Returns whether a side measures this size: ping-pong needs two processes and one variant."""
     return nbytes == LARGE or name not in (BARE, BARE_TWO) or (name == BARE and size == 2)
 
 
@@ -72,7 +72,7 @@ def row(title, found, ours, bars, notes):
 
 
 def over_sockets(found, nbytes, size):
-    """The bars over sockets. Bare sockets are compared by speed, a ping-pong by time."""
+    """Yields the bars for sockets: against bare sockets by speed, against ping-pong by time."""
     if nbytes == LARGE:
         bare = ratio(found, best(found, (BARE, BARE_TWO)), OURS)
         yield Bar(what="bare sockets' speed", value=bare, bound=0.8)
@@ -85,7 +85,7 @@ def over_sockets(found, nbytes, size):
 
 
 def through_memory(found, nbytes):
-    """Shared memory beside sockets, theirs and our own, and beside theirs through memory."""
+    """Yields the bars of shared memory: against all sockets, and a peer's shared memory."""
     bound = 2.0 if nbytes == LARGE else None
     yield against_best(found, OURS_SHARED, bound)
     yield Bar(what="our sockets", value=ratio(found, OURS, OURS_SHARED), bound=bound)

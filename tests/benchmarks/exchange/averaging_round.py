@@ -1,7 +1,7 @@
-"""A round of parameter averaging of a large network: through the driver, and among the workers.
+"""A round of parameter averaging of a large network: through the driver, and peer to peer.
 
-The network computes next to nothing: one example a worker. Both run on the same Spark, fit after
-fit in turns; a round is the time from one report to the next.
+Computation is negligible, at one example per worker. Fits of both alternate in the same Spark
+session; a round is the time from one report to the next.
 """
 
 import time
@@ -23,7 +23,7 @@ WAYS = ("driver", "peers")
 
 
 class Clock(Listener):
-    """When each round's report came."""
+    """Records the time of each round's report."""
 
     def __init__(self):
         self.times = []
@@ -61,7 +61,7 @@ def measure(options):
 
 
 def rounds(sc, way):
-    """Seconds of each round of a fit but the first ones."""
+    """Returns the seconds of each round of a fit after the warm-up."""
     layers = [Dense(units=UNITS), Output(units=2)]
     conf = NetworkConf(input_shape=(FEATURES,), optimizer=Sgd(learning_rate=1e-3), layers=layers)
     n = WORKERS * (WARM_UP + ROUNDS)

@@ -1,8 +1,8 @@
 """Bare sockets: the bytes of a ring all-reduce without its sums, and a ping-pong.
 
-Each process sends to its right neighbor what a ring all-reduce of the vector sends in all, and
-takes as much from its left one, both at once, in sends as large as the kernel takes: with a thread
-for each way, or with one for both. Which is the faster depends on the cores that are free.
+Each process sends the total bytes of a ring all-reduce to its right neighbor while receiving as
+many from its left, in sends as large as the kernel accepts, with one thread per direction or one
+for both. Which is faster depends on the free cores.
 """
 
 import select
@@ -28,7 +28,7 @@ class Ring:
             self.left = fast(listener.accept()[0])
 
     def two_threads(self, vector):
-        """Send and take 2 (R - 1) / R of the vector's bytes at the same time."""
+        """Sends and receives 2 (R - 1) / R of the vector's bytes at the same time."""
         sending, taking = self.parts(vector)
         sender = Thread(target=self.send, args=(sending,))
         sender.start()
@@ -37,7 +37,7 @@ class Ring:
         sender.join()
 
     def one_thread(self, vector):
-        """The same."""
+        """Does the same with poll."""
         sending, taking = self.parts(vector)
         ways = {
             self.right.fileno(): (self.right.send, sending, select.POLLOUT),
@@ -62,7 +62,7 @@ class Ring:
             one.setblocking(blocking)
 
     def parts(self, vector):
-        """Views of what is sent and of where is taken what comes, as much as a ring would."""
+        """Returns views of the bytes to send and of the receive buffer, as many as a ring needs."""
         data = vector.view(np.uint8)
         if len(self.taken) != len(data):
             self.taken = np.zeros_like(data)
@@ -79,7 +79,7 @@ class Ring:
             got += self.left.recv_into(part[got:])
 
     def ping_pong(self, vector):
-        """The vector's bytes to the neighbor and back."""
+        """Sends the vector's bytes to the neighbor and back."""
         data = vector.view(np.uint8)
         if self.rank == 0:
             self.right.sendall(data)
@@ -90,7 +90,7 @@ class Ring:
 
 
 def parts(data, total):
-    """Views of `data` of `total` bytes in all: it is gone through again where that is more."""
+    """Returns views of `data` with `total` bytes in all, repeating it as needed."""
     return [memoryview(data)[: min(len(data), total - at)] for at in range(0, total, len(data))]
 
 

@@ -1,4 +1,4 @@
-"""AllReduceSGD whose updates exchange in several ways by turns, each of them timed."""
+"""AllReduceSGD whose updates alternate between ways of exchanging gradients, each timed."""
 
 import time
 from dataclasses import dataclass, field
@@ -10,15 +10,15 @@ from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.all_reduce.worker import AllReduceWorker, bucket_bytes
 
 ALONE, BEHIND, BESIDE = "alone", "behind", "beside"
-ALL = 1 << 30  # bytes: one bucket, which is final when the backward pass ends
+ALL = 1 << 30  # bytes: a single bucket, final when the backward pass ends
 FIGURES = ("seconds", "waited", "busy", "sent")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByTurns(AllReduceSGD, abstract=True):
-    """Workers compute alone, sum their gradients behind the backward pass, and beside it.
+    """Alternates: workers compute alone, sum gradients after the backward pass, or during it.
 
-    Only to be measured: where workers compute alone, their replicas drift apart.
+    For measurements only: without exchange, replicas diverge.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class ByTurns(AllReduceSGD, abstract=True):
 
 
 class Turns(AllReduceWorker):
-    """Measures each update; of both workers the larger figure counts.
+    """Measures each update; the larger figure of both workers counts.
 
-    All begin an update at the same time, behind a barrier, and it ends when the last one has
-    ended. The ways come in an order that is drawn anew for each turn, so that none always follows
-    the same other. Figures are in `state`, with the number of the "way" of each update: "seconds",
-    those "waited", those of the process on all cores ("busy"), and bytes "sent".
+    A barrier starts each update on all workers, and it ends when the last one does. Each turn
+    shuffles the ways, so that none always follows the same other. `state` holds the figures of each
+    update with the number of its "way": "seconds", seconds "waited", CPU seconds ("busy"), and
+    bytes "sent".
     """
 
     def __init__(self, master, worker):
@@ -73,35 +73,35 @@ class Turns(AllReduceWorker):
         return examples
 
     def _clocks(self):
-        """What FIGURES are differences of."""
+        """Returns the counters whose differences are FIGURES."""
         waited, sent = self.worker.metrics.exchanging, self.worker.sent_bytes
         return time.perf_counter(), waited, time.process_time(), sent
 
 
 class Alone:
-    """In place of Buckets: no gradient goes anywhere, but all wait for the slowest."""
+    """Replaces Buckets: gradients are not exchanged, but all wait for the slowest."""
 
     def __init__(self, worker):
         self.worker = worker
 
     def begin(self, weight):
-        """There is nothing to count."""
+        """Does nothing, as nothing is summed."""
 
     def keep(self, weight):
-        """A gradient that goes nowhere need not be added to others."""
+        """Does nothing, as gradients are not exchanged."""
 
     def last(self, step, weight):
-        """Nothing is to be done when a gradient is final."""
+        """Computes the gradient without exchanging it."""
         self.worker.gradient(step)
 
     def settle(self):
-        """Nothing is under way after an update."""
+        """Does nothing, as no exchange is in progress."""
 
     def add_zeros(self):
-        """A worker that has no gradient gives none."""
+        """Does nothing, as no gradient is expected."""
 
     def worker_state(self):
-        """Nothing is left of a gradient."""
+        """Returns no state."""
         return {}
 
     def end(self):

@@ -1,4 +1,4 @@
-"""Training over a slowed link with each codec: bytes on the wire, time to an accuracy."""
+"""Training over a slow link with each codec: bytes sent, and time to an accuracy."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ CODECS = {
 
 
 def measure(options):
-    """A row for each codec, the first one without."""
+    """Yields a row for each codec, starting with no codec."""
     plain = None
     for found in on_the_left(__name__):
         name, one = found["codec"], Fit(**found["fit"])
@@ -34,7 +34,7 @@ def measure(options):
 
 
 def row(name, one, plain):
-    """What came of a codec, beside what came of none."""
+    """Returns the row of a codec, compared with no codec."""
     strict = name == ONE_BIT
     saved = Bar(
         what="fewer bytes",
@@ -61,11 +61,11 @@ def row(name, one, plain):
 
 
 def main(address, right):
-    """Train on the left host and the right one; prints a line for each codec."""
+    """Trains on the left and right hosts; prints a line for each codec."""
     workers = HostWorkers(address, int(right))
     common = {"batch_size_per_worker": 32, "workers": 2, "shared_memory": False}
     try:
-        fit(AllReduceSGD(**common), workers, 1)  # compiles
+        fit(AllReduceSGD(**common), workers, 1)  # compiles the programs
         for name, codec in CODECS.items():
             found = fit(AllReduceSGD(codec=codec, **common), workers, EPOCHS)
             print(json.dumps({"codec": name, "fit": asdict(found)}), flush=True)

@@ -1,8 +1,8 @@
-"""All masters, 2 and 4 workers: the same network, the same examples, joint batches as large.
+"""All masters with 2 and 4 workers: the same network, examples and joint batch size.
 
-All train with momentum. Where a server applies each worker's gradient by itself, and late, the rate
-has to be lower: with 0.03 such fits diverge. So does block momentum with 4 workers, in which what
-each worker learns counts in full. Vectors go through sockets, so that bytes are counted.
+All train with momentum. If a server applies each worker's gradient separately and late, the rate
+must be lower: at 0.03 such fits diverge. So does block momentum with 4 workers, where each worker's
+progress counts in full. Vectors go through sockets, so that bytes are counted.
 """
 
 from dataclasses import asdict
@@ -39,14 +39,14 @@ OPTIONS = {
 
 
 def masters():
-    """{what: name of the master, its options}: all there are, some in several ways."""
+    """Returns {title: (name of the master, options)} of all masters, some with several options."""
     ways = {what: (what.partition(",")[0], options) for what, options in OPTIONS.items()}
     others = set(MASTERS) - {name for name, _ in ways.values()}
     return ways | {name: (name, {}) for name in sorted(others)}
 
 
 def measure(options):
-    """A row for each master and number of workers."""
+    """Yields a row for each master and number of workers."""
     for size in SIZES:
         with LocalWorkers(size) as workers:
             for what, (name, chosen) in masters().items():
@@ -56,7 +56,7 @@ def measure(options):
 
 
 def tried(title, master, workers):
-    """The row of a fit, also of one that failed."""
+    """Returns the row of a fit, even if it failed."""
     try:
         return row(title, fit(master, workers, EPOCHS, rate_for(master)))
     except SparkdlError as error:
@@ -65,7 +65,7 @@ def tried(title, master, workers):
 
 
 def rate_for(master):
-    """The learning rate that a master trains with."""
+    """Returns a master's learning rate."""
     if type(master) is BlockMomentum:
         return RATE_OF_BLOCKS
     single = type(master) is ParameterServer and master.mode in PUSHES

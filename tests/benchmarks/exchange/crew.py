@@ -1,4 +1,4 @@
-"""The parent's view of a side's processes: it starts them and sends all the same orders."""
+"""A side's processes as seen by the parent, which starts them and sends all the same orders."""
 
 import json
 import os
@@ -16,23 +16,23 @@ from tests.benchmarks.exchange.member import ORDERS
 from tests.benchmarks.exchange.sides import commands, variables
 from tests.benchmarks.peers.environment import ROOT
 
-LIMIT = 60.0  # seconds for a start, for an answer
-GRACE = 5.0  # seconds to end in
+LIMIT = 60.0  # seconds for a start or an answer
+GRACE = 5.0  # seconds to exit
 
 
 class Crew:
-    """The processes of one side; each waits in the kernel until it is told something.
+    """The processes of one side; each blocks in the kernel until it gets an order.
 
     Parameters
     ----------
     name : str
-        Of a side.
+        Name of the side.
     size : int
         Number of ranks.
 
     Raises
     ------
-    Failed, with what they wrote last, where they do not come together.
+    Failed, with their last output, if they do not all connect.
     """
 
     def __init__(self, name, size):
@@ -47,20 +47,20 @@ class Crew:
         self.pids = [fact["pid"] for fact in self.facts]
 
     def measure(self, burst, what="all_reduce", nbytes=64_000_000):
-        """Seconds of one such action: the median of what fits into `burst`, of the slowest rank."""
+        """Returns an action's median seconds on the slowest rank, in runs that fill `burst`."""
         [first] = self.told(what, nbytes, 1)
         repeats = max(3, min(1000, round(burst / first)))
         return median(self.told(what, nbytes, repeats, warm_up=1 + repeats // 10))
 
     def told(self, what, nbytes, repeats, warm_up=1):
-        """Seconds of each repetition, of the rank that was the slowest in it."""
+        """Returns the seconds of each repetition, of its slowest rank."""
         order = {"what": what, "bytes": nbytes, "repeats": repeats, "warm_up": warm_up}
         for line in self.lines:
             print(json.dumps(order | {"size": self.size}), file=line, flush=True)
         return list(map(max, zip(*[self._answer(line)["seconds"] for line in self.lines])))
 
     def close(self):
-        """Hang up; a process that does not end by that is killed, with all that it has started."""
+        """Hangs up; kills processes that do not exit in time, with their children."""
         for line in self.lines:
             line.close()
         end = time.monotonic() + GRACE
@@ -88,13 +88,13 @@ class Crew:
             self._let_in(door, end)
 
     def _let_in(self, door, end):
-        """One more process that has come together with the others."""
+        """Accepts one more process."""
         door.settimeout(0.2)
         with suppress(TimeoutError):
             line, _ = door.accept()
             line.settimeout(LIMIT)
             self.lines.append(line.makefile("rw"))
-            line.close()  # the file keeps the connection
+            line.close()  # the file keeps the connection open
         if time.monotonic() > end or any(p.poll() is not None for p in self.processes):
             raise Failed(self._last_word())
 

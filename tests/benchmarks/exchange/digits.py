@@ -1,4 +1,4 @@
-"""LeNet on the digits: how far a master gets, how fast, with how many bytes."""
+"""LeNet on the digits: a master's accuracy, speed and bytes sent."""
 
 from dataclasses import dataclass
 
@@ -14,14 +14,14 @@ from sparkdl.training.reporting.listeners import Listener
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """What came of a fit; lists have an entry for each epoch.
+    """The results of a fit; lists have one entry per epoch.
 
     Parameters
     ----------
     seconds : list of float
-        Of training from the start of the fit to the end of the epoch.
+        Training time from the start of the fit to the end of the epoch.
     accuracy : list of float
-        On the digits that were not trained.
+        Accuracy on held-out digits.
     sent : float
         Bytes that all workers sent to others.
     rounds, updates, examples : int
@@ -36,17 +36,17 @@ class Fit:
 
     @property
     def speed(self):
-        """Examples a second."""
+        """Examples per second."""
         return self.examples / self.seconds[-1]
 
     def until(self, accuracy):
-        """Seconds until the first epoch after which it was reached, None where it never was."""
+        """Returns the seconds until the first epoch that reached this accuracy, or None."""
         reached = (s for s, a in zip(self.seconds, self.accuracy) if a >= accuracy)
         return next(reached, None)
 
 
 class Watch(Listener):
-    """Adds up the rounds."""
+    """Adds up the rounds' reports."""
 
     def __init__(self):
         self.rounds, self.seconds, self.accuracy, self.total = [], [], [], 0.0
@@ -71,7 +71,7 @@ class Watch(Listener):
 
 
 def fit(master, workers, epochs, rate=0.03):
-    """The Fit of LeNet as the demo has it, which begins with this rate."""
+    """Returns the Fit of the demo's LeNet with this initial rate."""
     watch, falling = Watch(), ExponentialSchedule(initial=rate, gamma=0.7, per="epoch")
     conf = lenet(optimizer=Nesterov(learning_rate=falling), l2=5e-4, seed=1)
     options = {"validation": scaled("test"), "listeners": [watch]}
@@ -80,6 +80,6 @@ def fit(master, workers, epochs, rate=0.03):
 
 
 def scaled(part):
-    """The digits with pixels from 0 to 1."""
+    """Returns the digits with pixels scaled to [0, 1]."""
     batch = digits(part)
     return Batch.of(batch.features / np.float32(255), batch.labels)

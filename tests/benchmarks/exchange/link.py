@@ -1,7 +1,7 @@
-"""Two workers on two hosts of this machine, with a slowed link between them.
+"""Two workers on two simulated hosts with a slow link between them.
 
-Hosts are network namespaces, so this needs the rights to make them. The driver runs on the left
-host, beside the first worker: what it hears of the second one takes the link too.
+Hosts are network namespaces, which need privileges. The driver runs on the left host with the first
+worker, so its traffic with the second worker uses the link too.
 """
 
 import json
@@ -21,13 +21,14 @@ RATE = "1gbit"
 
 
 def on_the_left(module, *arguments, rate=RATE):
-    """What the module prints on the left host, a value of JSON a line.
+    """Yields the JSON lines that a module prints on the left host.
 
-    Its main gets the number of a process of the right host, and the arguments.
+    Its main gets the left host's address, the pid of a process on the right host, and the
+    arguments.
 
     Raises
     ------
-    Failed, where there can be no hosts, or with the last line of what went wrong.
+    Failed, if hosts cannot be created, or with the last line of the module's error.
     """
     if reason := why_not():
         raise Failed(reason)
@@ -44,18 +45,17 @@ def on_the_left(module, *arguments, rate=RATE):
 
 
 class HostWorkers(LocalWorkers):
-    """Two processes of one thread, the second one on another host.
+    """Two single-threaded worker processes, the second on another host.
 
-    Each host has a core of its own, where the machine has two: what one of them computes, sends and
-    receives takes no time from the other. Their masters need shared_memory=False: the hosts are two
-    by their network alone.
+    If the machine has two cores, each host gets its own, so neither takes time from the other.
+    Masters need shared_memory=False, as the hosts differ only in their network.
 
     Parameters
     ----------
     address : str
-        Of this host.
+        Address of this host.
     right : int
-        A process of the other host.
+        Pid of a process on the other host.
     """
 
     def __init__(self, address, right):
@@ -66,7 +66,7 @@ class HostWorkers(LocalWorkers):
         self._pythons = [self._python(f"python{i}", place) for i, place in enumerate(places)]
 
     def _python(self, name, place):
-        """A program that is Python in that place."""
+        """Writes a script that runs Python with the prefix `place`; returns its path."""
         path = Path(self._folder.name) / name
         path.write_text(f'#!/bin/sh\nexec {place} {sys.executable} "$@"\n')
         path.chmod(0o700)

@@ -1,8 +1,7 @@
-"""The main loop of one process of a side: it runs each order and reports how long that took.
+"""Main loop of a side's process: it carries out orders and reports their durations.
 
-Orders come as lines of JSON over a Unix socket, so a process that waits for one waits in the
-kernel, whatever its library does while it waits for the others. Every side imports this, so it
-imports nothing but numpy.
+Orders are lines of JSON on a Unix socket, so an idle process blocks in the kernel, however its
+library waits for other ranks. Every side imports this, so it imports only numpy.
 """
 
 import json
@@ -14,18 +13,18 @@ from pathlib import Path
 import numpy as np
 
 AT, RANK, SIZE, SIDE = "CREW_AT", "CREW_RANK", "CREW_SIZE", "CREW_SIDE"
-ORDERS = "orders"  # the socket in the folder where they meet
-LIMIT = 60.0  # seconds until all have met
+ORDERS = "orders"  # the socket in the crew's folder
+LIMIT = 60.0  # seconds until all have connected
 
 
 def serve(rank, version, actions):
-    """Carry out orders until the one who gives them hangs up.
+    """Carries out orders until the parent hangs up.
 
     Parameters
     ----------
     actions : dict
-        {what: function}. Each takes a vector (n,) float32; "all_reduce" gives the sum, which may
-        be the vector itself. `before` of an action, if it has one, is called before and not timed.
+        {what: function}. Each takes a vector (n,) float32; "all_reduce" returns the sum, which may
+        be the vector itself. An action's `before`, if any, is called first, untimed.
     """
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(str(folder() / ORDERS))
@@ -36,26 +35,26 @@ def serve(rank, version, actions):
 
 
 def carried_out(actions, order, rank):
-    """The answer to one order: seconds of each repetition."""
+    """Carries out one order; returns the seconds of each repetition."""
     action = actions[order["what"]]
     vector = np.full(order["bytes"] // 4, rank + 1.0, np.float32)
     if order["what"] == "all_reduce":
         check(action(vector), order["size"])
-    vector[:] = 0  # sums of zeros stay what they are
+    vector[:] = 0  # sums of zeros stay zero
     for _ in range(order["warm_up"]):
         timed(action, vector)
     return {"seconds": [timed(action, vector) for _ in range(order["repeats"])]}
 
 
 def check(total, size):
-    """The sum over ranks of rank + 1 must stand everywhere."""
+    """Checks that every entry is the sum over ranks of rank + 1."""
     wanted = size * (size + 1) / 2
     if not (total == wanted).all():
         raise SystemExit(f"the sum must be {wanted}, got {total[total != wanted][0]}")
 
 
 def timed(action, vector):
-    """Seconds of an action, without what it has to make ready before."""
+    """Returns the seconds of an action, without its preparation."""
     getattr(action, "before", nothing)(vector)
     began = time.perf_counter()
     action(vector)
@@ -63,7 +62,7 @@ def timed(action, vector):
 
 
 def nothing(vector):
-    """Most actions have nothing to make ready."""
+    """Does nothing, for actions without preparation."""
 
 
 def say(line, facts):
@@ -71,24 +70,24 @@ def say(line, facts):
 
 
 def folder():
-    """Where the processes of a crew meet."""
+    """Returns the folder where a crew's processes meet."""
     return Path(os.environ[AT])
 
 
 def place():
-    """(rank, size) of a process that was started with them."""
+    """Returns this process's (rank, size)."""
     return int(os.environ[RANK]), int(os.environ[SIZE])
 
 
 def left(name, text):
-    """Leave a text for the others."""
+    """Publishes a text to the other processes."""
     part = folder() / f"{name}.part"
     part.write_text(text)
     part.rename(folder() / name)
 
 
 def found(name):
-    """The text that another leaves; waits for it."""
+    """Waits for a text from another process and returns it."""
     path, end = folder() / name, time.monotonic() + LIMIT
     while not path.exists():
         if time.monotonic() > end:

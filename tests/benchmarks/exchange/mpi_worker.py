@@ -1,4 +1,4 @@
-"""Open MPI through mpi4py, over TCP or shared memory, as the options of mpiexec say."""
+"""Open MPI through mpi4py, over TCP or shared memory depending on mpiexec's options."""
 
 from mpi4py import MPI
 

@@ -1,4 +1,4 @@
-"""sparkdl's Group, over sockets alone, bare or protected, or with shared memory too."""
+"""sparkdl's Group: over sockets only, checked or encrypted, or with shared memory."""
 
 import os
 
@@ -17,13 +17,13 @@ SECRET = b"of this benchmark only, 32 bytes"
 
 
 class Coded:
-    """The sum of random gradients through a codec."""
+    """Sums random gradients through a codec."""
 
     def __init__(self, group, codec):
         self.group, self.codec, self.sum = group, codec_from_dict(codec), None
 
     def before(self, vector):
-        """What is not timed: the vector becomes another gradient, on all ranks."""
+        """Fills the vector with another gradient and synchronizes the ranks, untimed."""
         if self.sum is None or self.sum.n != len(vector):
             self.sum = CompressedSum(self.group, self.codec, len(vector))
             rng = np.random.default_rng(self.group.rank)
@@ -37,7 +37,7 @@ class Coded:
 
 
 class Actions(dict):
-    """{what: function}: "all_reduce", and a codec's name for the sum through it."""
+    """{what: function}: "all_reduce", and codec names for sums through that codec."""
 
     def __init__(self, group):
         super().__init__(all_reduce=group.all_reduce)
@@ -48,7 +48,7 @@ class Actions(dict):
 
 
 def job_tls(rank):
-    """The JobTls that rank 0 has made."""
+    """Returns the JobTls created by rank 0."""
     if rank == 0:
         made = JobTls.new()
         left("tls", f"{made.certificate.decode()}|{made.key.decode()}")

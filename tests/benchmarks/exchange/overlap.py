@@ -1,12 +1,11 @@
-"""Share of the gradients' exchange that overlaps with the backward pass, and what a step loses.
+"""Share of the gradient exchange that overlaps with the backward pass, and its cost per step.
 
-Two workers, each with a core of its own, train a network for CIFAR over a slow link, and LeNet over
-a faster one. Their updates take three ways by turns: each computes alone, and all wait for the
-slowest; gradients are summed when the backward pass has ended; gradients are summed in buckets as
-they become final. Each turn gives what the second takes more than the first, which is the exchange,
-and what the third takes more, which is exposed: time on the link that nothing hides, and cores that
-the exchange takes from the computation. Both are medians over all turns. That one worker computes
-for longer than the other is in all three, so it is neither.
+Two workers with a core each train a network for CIFAR over a slow link, and LeNet over a faster
+one. Updates alternate between three ways: compute alone and wait for the slowest; sum gradients
+after the backward pass; sum gradients in buckets as they become final. In each turn the extra time
+of the second way over the first is the exchange, and that of the third is exposed: link time that
+is not hidden, and cores that the exchange takes from the computation. Both are medians over all
+turns. Imbalance between the workers is in all three ways, so it cancels.
 """
 
 import json
@@ -30,8 +29,7 @@ SHARED, HIDDEN = "of one worker's step rate", "hidden of the exchange"
 
 @dataclass(frozen=True)
 class Case:
-    """What is trained over which link: a workload with so many examples a step, a rate, and the
-    least of one of its figures."""
+    """A workload with its examples per step and link rate, and the bar of one of its figures."""
 
     workload: str
     batch: int
@@ -45,12 +43,12 @@ class Case:
 
 CASES = (
     Case("cifar_net", 64, "1gbit", HIDDEN, 0.6),
-    Case("lenet", 112, "10gbit", SHARED, 0.85),  # a step of 10 ms
+    Case("lenet", 112, "10gbit", SHARED, 0.85),  # a step takes 10 ms
 )
 
 
 class Found(Listener):
-    """What the workers have kept."""
+    """Keeps the workers' figures."""
 
     def __init__(self):
         self.master_state = {}
@@ -60,14 +58,14 @@ class Found(Listener):
 
 
 def measure(options):
-    """A row for each case."""
+    """Yields a row for each case."""
     for case in CASES:
         [found] = on_the_left(__name__, case.workload, str(case.batch), rate=case.rate)
         yield row(case, found)
 
 
 def row(case, found):
-    """What is hidden and what a step loses, from {figure: {way: a number of each turn}}."""
+    """Returns the row of a case, given {figure: {way: a number per turn}}."""
     seconds, middle = found["seconds"], {name: medians(found[name]) for name in FIGURES}
     exchange, exposed = (more(seconds, way) for way in (BEHIND, BESIDE))
     hidden = 1 - exposed / exchange if exchange > 0 else None
@@ -89,7 +87,7 @@ def row(case, found):
 
 
 def more(seconds, way):
-    """What a way takes more than computing alone: the median over turns."""
+    """Returns the extra time of a way over computing alone, median over turns."""
     return float(np.median(np.subtract(seconds[way], seconds[ALONE])))
 
 
@@ -102,7 +100,7 @@ def told(by_way):
 
 
 def main(address, right, workload, batch):
-    """Train on the left host and the right one; prints what each way took, turn by turn."""
+    """Trains on the left and right hosts; prints each way's figures, turn by turn."""
     workers = HostWorkers(address, int(right))
     try:
         print(json.dumps(trained(workers, replace(WORKLOADS[workload], batch=int(batch)))))
@@ -111,7 +109,7 @@ def main(address, right, workload, batch):
 
 
 def trained(workers, workload):
-    """{figure: {way: [a number of each turn]}} of a fit, without the first turns."""
+    """Returns {figure: {way: [a number per turn]}} of a fit, without the warm-up."""
     master = ByTurns(
         batch_size_per_worker=workload.batch,
         updates_per_round=STEPS,

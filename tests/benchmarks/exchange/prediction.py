@@ -1,6 +1,6 @@
-"""Predictions of the cost model for 4 processes, from a run of 2, against measured times.
+"""The cost model's predictions for 4 processes, from a run of 2, against measured times.
 
-Of each the least over the rounds counts, as other programs can only add to it.
+The minimum over rounds counts, as other programs can only add time.
 """
 
 import os
@@ -19,9 +19,9 @@ BOUND = 0.25
 
 
 def measure(options):
-    """A row for the sum of vectors, over sockets and through memory, and for each codec."""
+    """Yields a row for uncompressed sums, over sockets and shared memory, and for each codec."""
     said, took = {}, {}
-    for _ in range(options.rounds // 2 + 1):  # in turns, as others may take cores for a while
+    for _ in range(options.rounds // 2 + 1):  # alternating, as other programs may take cores
         for what, seconds in predicted().items():
             said.setdefault(what, []).append(seconds)
         for what, seconds in measured().items():
@@ -39,7 +39,7 @@ def row(what, predicted, measured, figures):
 
 
 def predicted():
-    """{what: seconds} of the model."""
+    """Returns {what: seconds} by the model."""
     cores = os.cpu_count() or 1
     place = {
         "costs": measurement.measure_costs(),
@@ -55,7 +55,7 @@ def predicted():
 
 
 def measured():
-    """{what: seconds} of processes."""
+    """Returns {what: seconds} measured."""
     crews, _ = opened(partial(Crew, size=WORKERS), [OURS, OURS_SHARED])
     try:
         found = {name: told(crew, "all_reduce") for name, crew in crews.items()}

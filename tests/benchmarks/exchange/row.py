@@ -1,4 +1,4 @@
-"""A row of the report: the result of one measure, the compared figures, and its bars."""
+"""A row of the report: a measurement's result, figures compared with it, and their bars."""
 
 from dataclasses import dataclass, field
 from statistics import median
@@ -8,18 +8,18 @@ WIDTHS = (44, 16)
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """A figure that has to reach a bound, or is only told.
+    """A figure that must reach a bound, or is reported only.
 
     Parameters
     ----------
     what : str
-        Against what.
+        What it is compared with.
     value : float or None
-        None: there is nothing to compare with.
+        None if there is nothing to compare with.
     bound : float or None
-        None: told only.
+        None if reported only.
     most : bool
-        Whether the bound is the most that the figure may be, not the least.
+        Whether the bound is a maximum rather than a minimum.
     unit : str
     """
 
@@ -31,7 +31,7 @@ class Bar:
 
     @property
     def missed(self):
-        """Also where there is a bound and nothing was measured."""
+        """Whether the bound is missed; true also if nothing was measured."""
         if self.bound is None:
             return False
         if self.value is None:
@@ -49,17 +49,17 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What came of one measure.
+    """The result of one measurement.
 
     Parameters
     ----------
     title, ours : str
-        What was measured, and our figure.
+        The title of the measurement, and our figure.
     bars : sequence of Bar
     notes : sequence of str
-        Lines below it.
+        Lines printed below it.
     figures : dict
-        All that was measured, as JSON takes it.
+        All figures, serializable to JSON.
     """
 
     title: str
@@ -75,20 +75,20 @@ class Row:
 
 
 def ratio(found, name, ours):
-    """The median over rounds of a side's figure by ours, or None where one of them is missing."""
+    """Returns the median over rounds of a side's figure to ours, or None if either is missing."""
     if ours not in found or name not in found:
         return None
     return median(theirs / own for theirs, own in zip(found[name], found[ours], strict=True))
 
 
 def best(found, names):
-    """The one of `names` with the least median, or None."""
+    """Returns the name in `names` with the lowest median, or None."""
     there = [name for name in names if name in found]
     return min(there, key=lambda name: median(found[name]), default=None)
 
 
 def duration(seconds):
-    """Three digits with their unit."""
+    """Returns three significant digits with a unit."""
     for scale, unit in ((1, "s"), (1e3, "ms")):
         if seconds * scale >= 1:
             return f"{seconds * scale:.3g} {unit}"

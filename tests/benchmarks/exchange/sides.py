@@ -1,4 +1,4 @@
-"""Sides of the comparison: the processes that each starts, and their arguments."""
+"""Sides of the comparison: their processes, and the arguments of each."""
 
 import os
 import sys
@@ -31,7 +31,7 @@ TCP = ["--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
 
 
 def commands(name, size):
-    """The processes to start: one for each rank, or one that starts them all."""
+    """Returns the commands to start: one per rank, or one that starts all."""
     environment, module = MODULES[name]
     python = python_of(environment) if environment else sys.executable
     worker = [str(python), "-m", f"{PACKAGE}.{module}"]
@@ -42,7 +42,7 @@ def commands(name, size):
 
 
 def variables(name, size, rank, folder):
-    """The environment of a process. Sums take one thread: there are as many processes as cores."""
+    """Returns a process's environment; sums use one thread, as there is a process per core."""
     fixed = {"PYTHONPATH": str(ROOT), "PYTHONNOUSERSITE": "1", "OMP_NUM_THREADS": "1"}
     told = {AT: str(folder), RANK: str(rank), SIZE: str(size), SIDE: name}
     return {**os.environ, **fixed, **told}

@@ -1,4 +1,4 @@
-"""The report of `bench exchange`: a line for each measure, as it is there."""
+"""The report of `bench exchange`, a line per measurement, printed as it completes."""
 
 import argparse
 import json
@@ -45,7 +45,7 @@ def main(arguments=None):
 
 
 def made(name, options):
-    """The rows of a measure, each as soon as it is there; a last one if it cannot go on."""
+    """Yields the rows of a measurement as they complete, and a last one if it fails."""
     try:
         yield from MEASURES[name](options)
     except Failed as error:
@@ -54,7 +54,7 @@ def made(name, options):
 
 
 def save(rows, path):
-    """All figures so far, where a file is wanted."""
+    """Writes all figures so far, if a file is given."""
     if path is not None:
         path.write_text(json.dumps([asdict(row) for row in rows], indent=1))
 

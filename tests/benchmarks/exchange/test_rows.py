@@ -1,4 +1,4 @@
-"""Tests of the report's arithmetic and of its processes, without any peer."""
+"""The report's arithmetic and processes, without any peer."""
 
 import sys
 import time
@@ -31,7 +31,7 @@ FOUND = {
 
 
 def test_ratios_are_medians_of_pairs():
-    assert ratio(FOUND, GLOO, OURS) == pytest.approx(1.5)  # of 2, 1.5, 1.5
+    assert ratio(FOUND, GLOO, OURS) == pytest.approx(1.5)  # median of 2, 1.5, 1.5
     assert ratio(FOUND, OPEN_MPI, OURS) is None
 
 
@@ -47,7 +47,7 @@ def test_the_best_peer_is_the_one_with_the_least_median():
         ({"value": 0.79, "bound": 0.8}, True),
         ({"value": 2.6, "bound": 2.5, "most": True}, True),
         ({"value": 2.4, "bound": 2.5, "most": True}, False),
-        ({"value": None, "bound": 1.0}, True),  # what was not measured was not reached
+        ({"value": None, "bound": 1.0}, True),  # not measured counts as missed
         ({"value": None}, False),
         ({"value": 0.1}, False),
     ],
@@ -78,7 +78,7 @@ def test_an_all_reduce_is_held_against_bare_sockets_and_peers():
     assert [bar.value for bar in memory.bars[:2]] == pytest.approx([4.0, 2.0])
     assert [bar.value for bar in checked.bars] == [0.5]
     small, *_ = rows(FOUND, SMALL, 2, [])
-    assert small.bars[0].value == pytest.approx(1 / 0.9)  # of a ping-pong the time is told
+    assert small.bars[0].value == pytest.approx(1 / 0.9)  # ping-pong reports time
     assert small.bars[0].most
 
 

@@ -1,4 +1,4 @@
-"""The fits that are compared: what is made of them, and workers on two hosts. None trains here."""
+"""The compared fits: their summaries, and workers on two hosts, without training."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def test_what_is_hidden_is_a_share_of_the_exchange():
 
 
 class One:
-    """A worker alone in its group, which notes the bytes of what is summed."""
+    """A worker alone in its group, which records the bytes of each sum."""
 
     size, rank, sent_bytes, metrics = 1, 0, 7, WorkerMetrics()
     exchanging = nullcontext
@@ -88,7 +88,7 @@ class One:
         return self
 
     def wait(self):
-        """Nobody else sums."""
+        """Returns at once, as no other worker sums."""
 
     def all_reduce(self, x, op):
         assert op == "max"
@@ -135,14 +135,14 @@ def network():
 
 
 class Job:
-    """What a worker is sent."""
+    """A job sent to a worker."""
 
     def run(self, pipe):
         return network(), [*os.sched_getaffinity(0)]
 
 
 def main(address, right):
-    """On the left host: the network of the driver; of each worker that, and its cores."""
+    """Prints, on the left host, the driver's network, and each worker's with its cores."""
     workers = HostWorkers(address, int(right))
     try:
         workers._start()

@@ -1,6 +1,6 @@
 """xgboost's collective; its tracker runs in the process of rank 0.
 
-Its all-reduce gives a new array: the copy is part of its time.
+Its all-reduce returns a new array, so the time includes the copy.
 """
 
 import json
@@ -16,7 +16,7 @@ def all_reduce(vector):
 
 
 def started(size):
-    """A tracker that waits for so many; where it is stands for the others."""
+    """Starts a tracker for `size` workers and publishes its address."""
     one = tracker.RabitTracker(size, "127.0.0.1", sortby="task", timeout=round(LIMIT))
     one.start()
     left("tracker", json.dumps(one.worker_args()))
