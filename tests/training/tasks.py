@@ -1,4 +1,4 @@
-"""Tasks of the workers in the tests: functions of a module, as processes import them."""
+"""Tasks for workers, as functions of a module that processes can import."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ def contribution(vector, examples=1, loss=0.0):
 
 
 def record_ids(shared, number, block):
-    """A count for each record of the data set, at the position that its feature tells."""
+    """Counts each record of the data set at the position given by its feature."""
     seen = np.zeros(shared, np.float32)
     np.add.at(seen, block.features[:, 0].astype(int), 1)
     return contribution(seen, len(block))
@@ -28,7 +28,7 @@ def block_numbers(shared, number, block):
 
 
 def kill_in_block(shared, number, block):
-    """As the kernel does when memory runs out."""
+    """Kills its process, as the kernel does when memory runs out."""
     if number == shared:
         os.kill(os.getpid(), signal.SIGKILL)
     return contribution([number])
@@ -42,14 +42,14 @@ def sleep_in_block(shared, number, block):
 
 
 def stop_in_block(shared, number, block):
-    """Stopped, as by a debugger: the process lives, and neither reads nor writes."""
+    """Stops its process, which then lives but neither reads nor writes."""
     if number == shared:
         os.kill(os.getpid(), signal.SIGSTOP)
     return contribution([number])
 
 
 class Locked(DataError):
-    """Has a note, and what no other process can have."""
+    """An error with a note, and with a lock, which no other process can have."""
 
     def __init__(self, text):
         super().__init__(f"{text}, with a lock")
@@ -73,9 +73,9 @@ def no_data(shared, number, block):
 
 
 class Slowly:
-    """A transform that changes nothing, and takes its time as long as a file is there.
+    """A transform that changes nothing and is slow while a file exists.
 
-    The first batches that a worker has are `quick`.
+    A worker's first `quick` batches are fast.
     """
 
     def __init__(self, path, quick=0):
@@ -88,7 +88,7 @@ class Slowly:
 
 
 class Held(Slowly):
-    """One that waits until the file is gone."""
+    """A transform that waits until the file is gone."""
 
     def __call__(self, batch):
         while os.path.exists(self.path):

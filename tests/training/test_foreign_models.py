@@ -1,4 +1,4 @@
-"""What is no network is refused with what makes one of it."""
+"""Objects that are not networks are refused with advice on converting them."""
 
 import pytest
 
@@ -11,13 +11,13 @@ from tests.training.problems import perceptron
 
 
 def model_of(module):
-    """A model whose class is below one of a module, as users' own are."""
+    """Returns a model whose base class is in `module`, like users' own models."""
     base = type("Base", (), {"__module__": module})
     return type("Own", (base,), {"__module__": "__main__"})()
 
 
 class Read:
-    """What readers give: it has a network."""
+    """An object with a network, as readers return."""
 
     network = Network(perceptron())
 

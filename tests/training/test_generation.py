@@ -16,7 +16,7 @@ VERSE = "the quick brown fox jumps over a lazy dog. "
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
-    """(network, characters) after so many epochs on the verse again and again."""
+    """Returns (network, characters, history) after 25 epochs on the repeated verse."""
     path = tmp_path_factory.mktemp("text") / "verse.txt"
     path.write_text(VERSE * 60)
     characters = Characters.of_file(path)

@@ -1,4 +1,4 @@
-"""A network without Spark: train, predict, evaluate, features, save and load."""
+"""A network without Spark: training, prediction, evaluation, features, saving and loading."""
 
 import numpy as np
 import pandas
@@ -39,7 +39,7 @@ def trained(crews):
 
 
 def by_hand(network, x):
-    """(hidden layer, prediction) of the perceptron."""
+    """Returns (hidden layer, prediction) of the perceptron."""
     p = network.conf.params_layout.views(network.state.params)
     h = np.tanh(x @ p["dense_1/W"] + p["dense_1/b"])
     z = np.exp(h @ p["output_1/W"] + p["output_1/b"])
@@ -223,7 +223,7 @@ def test_a_transform_is_part_of_the_data(crews, rng):
 
 
 def test_fits_arrays_with_a_few_words(x, labels):
-    """The shortest use: default master, workers of its own, that are gone afterwards."""
+    """The shortest use: the default master, and workers of its own that are gone afterwards."""
     before = {p.pid for p in psutil.Process().children(recursive=True)}
     network = Network(perceptron())
     history = network.fit((x, labels), epochs=2)
@@ -241,7 +241,7 @@ def test_more_workers_may_be_asked_for(x, labels):
 
 
 def test_what_was_trained_is_what_predicts(crews):
-    """The replica of an earlier prediction takes over the new weights."""
+    """The replica of an earlier prediction loads the new weights."""
     data = Partitions([40])
     network = Network(perceptron(optimizer=Sgd(learning_rate=1.0)))
     before = network.predict(data.features)

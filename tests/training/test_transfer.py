@@ -1,4 +1,4 @@
-"""Weights of one network in another: new output layers, layers of the same names."""
+"""Weights of one network in another: new output layers, and layers with equal names."""
 
 from dataclasses import replace
 from functools import partial
@@ -43,7 +43,7 @@ X = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
 
 
 def graph(*ends):
-    """A branch that joins, a second input that only "other" reads, and what `ends` says."""
+    """Returns a graph with a residual branch, an input read by "other" alone, and layers `ends`."""
     build = GraphBuilder(x=(4,), y=(3,))
     up = build.add(Dense(units=4, activation="relu"), "x", name="up")
     build.add(Dense(units=2), "y", name="other")
@@ -85,7 +85,7 @@ def ending(*layers, shape=(4,), **options):
     return Network(conf := build.conf(**options), state_of(conf))
 
 
-SAME = {  # networks whose last layers a loss takes over, and the loss
+SAME = {  # networks whose last activation moves into a loss, and the loss
     "softmax": (ending(Dense(units=3), Activation("softmax")), LossLayer()),
     "within": (ending(Dense(units=3, activation="softmax")), LossLayer()),
     "sigmoid": (
@@ -110,7 +110,7 @@ def test_a_loss_leaves_predictions_as_they_are():
 
 
 THREE, SOFTMAX, STEPS, IMAGES = Dense(units=3), Activation("softmax"), (5, 4), (2, 4, 5)
-BEHIND = {  # networks whose softmax is not the last layer, or within another one
+BEHIND = {  # networks whose softmax is not the last layer, or inside another one
     "identity": ending(THREE, SOFTMAX, Activation("identity")),
     "dropout": ending(Dense(units=3, activation="softmax"), Dropout(rate=0.5)),
     "noise": ending(THREE, SOFTMAX, GaussianNoise(std=0.5), AlphaDropout(rate=0.5)),
@@ -135,7 +135,7 @@ BEHIND = {  # networks whose softmax is not the last layer, or within another on
         TimeDistributed(layer=SOFTMAX), Reshape(shape=IMAGES), shape=(1, *IMAGES)
     ),
 }
-OTHERS = {  # losses that apply softmax too
+OTHERS = {  # losses that also apply softmax
     "kl_divergence": LossLayer(loss="kl_divergence"),
     "infogain": LossLayer(loss={"type": "infogain", "gain": np.eye(3).tolist()}),
 }
@@ -163,7 +163,7 @@ def test_other_losses_take_a_softmax_over_too():
 
 
 CHANNELS, EACH = Conv2D(filters=3, kernel_size=1, activation="softmax"), (2, *IMAGES)
-ACROSS = {  # networks whose softmax is over other numbers than that of a loss, and the error
+ACROSS = {  # networks whose softmax is over other axes than the loss's, and the error
     "images as steps": (
         ending(CHANNELS, Reshape(shape=(3, 20)), shape=IMAGES),
         r"softmax over 20 units of reshape_1 \(3, 20\), where conv2d_1 has taken it over 3 oth",
@@ -216,7 +216,7 @@ def test_steps_of_sequences_end_in_a_softmax_too():
 
 
 class OfNetwork:
-    """What has a network, as a SparkNetwork has."""
+    """An object with a network, like a SparkNetwork."""
 
     network = graph()
 
@@ -298,7 +298,7 @@ def test_weights_shared_with_another_kind_of_twin_need_that_one():
 
 
 def test_another_optimizer_begins_anew_on_all_weights(crews):
-    """Its first step, against the formula of AdaGrad for a softmax of rows times weights."""
+    """Its first step matches AdaGrad's formula for a softmax regression."""
     layers, y = [Output(units=3)], np.arange(6) % 3
     conf = NetworkConf(input_shape=(4,), layers=layers, optimizer=Momentum(learning_rate=0.5))
     network, master = Network(conf), AllReduceSGD(batch_size_per_worker=6)

@@ -1,4 +1,4 @@
-"""The charts in a real browser: each has data, zooms, hides curves and reads out by keyboard."""
+"""Charts in a real browser: data, zoom, hidden curves, and keyboard readout."""
 
 import json
 import math
@@ -130,7 +130,7 @@ def test_keys_and_the_pointer_zoom(seen):
 
 
 def test_the_cursor_reads_out(seen):
-    """The drag has left it at update 24.9, and a key moves it by half an update."""
+    """After the drag the cursor is at update 24.9; a key moves it by half an update."""
     last = evaluation_curves(Run.of("a", history()))["loss"][-1]
     assert seen["readout"] == f"loss: 0.04 at 25; loss of evaluation: {last:.5g} at 30"
 
@@ -188,7 +188,7 @@ def test_what_stands_alone_is_drawn_and_no_text_is_cut(tmp_path):
 
 
 def flat():
-    """A fit whose losses differ in their seventh digit, and that has many updates."""
+    """Returns a fit with many updates whose losses differ only in the seventh digit."""
     made = history(epochs=1, rounds=8)
     made.rounds = [
         replace(one, loss=0.6931471 + 1e-7 * n, iteration=1_234_800 * (n + 1))

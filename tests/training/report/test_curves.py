@@ -1,4 +1,4 @@
-"""Curves have the reports' numbers, each with its update, epoch and second."""
+"""Curves have the numbers of the reports, each with its update, epoch and second."""
 
 from dataclasses import replace
 

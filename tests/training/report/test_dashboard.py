@@ -1,4 +1,4 @@
-"""The page that a fit serves while it goes on."""
+"""The page served during a fit."""
 
 import threading
 import urllib.error

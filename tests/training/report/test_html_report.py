@@ -1,4 +1,4 @@
-"""The listener writes the page of a fit while it goes on."""
+"""The listener writes the page of a fit while the fit runs."""
 
 import re
 

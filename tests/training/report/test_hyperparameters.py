@@ -1,4 +1,4 @@
-"""What trackers of experiments are told of a fit: what was given, and what was left as it is."""
+"""Hyperparameters for experiment trackers: the given options and the defaults."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Sections of what an Inspector has seen, and the words where there is none."""
+"""Sections on an Inspector's reports, and the text shown without any."""
 
 import re
 

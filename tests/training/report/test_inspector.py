@@ -1,4 +1,4 @@
-"""What an Inspector sees of a softmax regression is what numpy computes of it."""
+"""An Inspector's figures of a softmax regression match numpy."""
 
 import math
 from dataclasses import replace
@@ -45,7 +45,7 @@ def fit(workers, inspector, *others, master=None, epochs=2):
 
 @pytest.fixture(scope="module")
 def seen(workers):
-    """(the network after a fit, its Inspection)"""
+    """Returns (network after a fit, its Inspection)."""
     net = fit(workers, Inspector((X, Y), batch_size=32, wrong=5, labels=CLASSES))
     return net, net.history.inspection
 

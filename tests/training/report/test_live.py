@@ -1,4 +1,4 @@
-"""The page that follows a fit, in a real browser: charts keep what a reader has set."""
+"""The live page of a fit in a real browser: updated charts keep the reader's settings."""
 
 import json
 
@@ -11,7 +11,7 @@ from tests.training.report.fits import history, network
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
-# The server, played by the test: it tells of a change, and has another page then.
+# A stub of the server: it announces a change, and then serves another page.
 SERVER = """<script>
 let told;
 window.EventSource = class { set onmessage(hear) { told = hear; } };

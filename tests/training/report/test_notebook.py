@@ -1,4 +1,4 @@
-"""What notebooks show of a History and of an Evaluation."""
+"""The notebook views of a History and of an Evaluation."""
 
 import re
 from dataclasses import replace

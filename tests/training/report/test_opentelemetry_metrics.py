@@ -1,4 +1,4 @@
-"""What a reader of OpenTelemetry's own SDK finds of a fit is what the History holds."""
+"""A reader of OpenTelemetry's SDK gets the figures of the History."""
 
 import sys
 
@@ -26,7 +26,7 @@ def listener(reader):
 
 
 def read(reader):
-    """{name: metric} of sparkdl's scope."""
+    """Returns {name: metric} in sparkdl's scope."""
     [resource] = reader.get_metrics_data().resource_metrics
     [scope] = resource.scope_metrics
     assert scope.scope.name == "sparkdl"
@@ -34,7 +34,7 @@ def read(reader):
 
 
 def values(metric):
-    """{sorted attributes: number}"""
+    """Returns {sorted attributes: number}."""
     points = metric.data.data_points
     return {tuple(sorted(point.attributes.items())): point.value for point in points}
 

@@ -1,4 +1,4 @@
-"""The page of a fit: one file, whole at any time, with what the fit held."""
+"""The page of a fit: one file, complete at any time, with the figures of the fit."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def test_the_page_holds_what_the_charts_draw():
 
 
 def test_names_that_utf_8_cannot_hold_have_a_page(tmp_path):
-    """As `sparkdl report --title $'t\\xff'` gives them."""
+    """Such names come from `sparkdl report --title $'t\\xff'`."""
     made, bad = history(), "t\udcff"
     made.epochs[-1] = replace(made.epochs[-1], validation=evaluation(labels=(bad, "b", "c")))
     write_report(tmp_path / "page.html", [Run.of(bad, made)], title=bad)

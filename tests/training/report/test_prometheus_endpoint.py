@@ -1,4 +1,4 @@
-"""What Prometheus' own parser reads of a fit is what the History holds."""
+"""Prometheus' own parser reads the figures of the History."""
 
 import sys
 import urllib.request
@@ -27,7 +27,7 @@ DATA = X, (X[:, 0] > 0).astype(int)
 
 
 def scrape(url):
-    """{(name, sorted labels): number}, as Prometheus reads them."""
+    """Returns {(name, sorted labels): number}, as Prometheus reads them."""
     with urllib.request.urlopen(url, timeout=10) as answer:
         text = answer.read().decode()
     families = text_string_to_metric_families(text)
@@ -47,7 +47,7 @@ def fit(*listeners, epochs=2, **options):
 
 
 def replay(endpoint, history):
-    """Tells a listener of a made-up fit of two workers."""
+    """Sends a made-up fit of two workers to a listener."""
     fit_plan = plan(conf=CONF, history=history)
     endpoint.on_fit_start(fit_plan)
     for report in history.rounds:
@@ -150,7 +150,7 @@ def test_a_port_that_is_taken_is_named():
         with pytest.raises(UnsupportedError, match=rf"Endpoint\.port must be one .*, got {port}"):
             PrometheusEndpoint(port)
     with closing(PrometheusEndpoint(port)):
-        pass  # the first has let go of it
+        pass  # the first endpoint has released it
 
 
 @pytest.mark.parametrize("port", [-1, "80"])

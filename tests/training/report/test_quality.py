@@ -1,4 +1,4 @@
-"""Curves of an evaluation, against scikit-learn's."""
+"""Curves of an evaluation match scikit-learn's."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a log says of a confusion matrix is read as it was."""
+"""A confusion matrix is read from a log as it was written."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A fit's log, and what is read from it: the same fit."""
+"""The log of a fit, and the same fit read from it."""
 
 import json
 import os
@@ -31,7 +31,7 @@ from tests.training.reports import plan
 
 
 def write(folder, made, end=True, **place):
-    """Tells a RunLog what a History holds, as a fit would have."""
+    """Sends the events of a History to a RunLog, as a fit would."""
     parts = {name: getattr(made, name) for name in ("phases", "inspection", "master")}
     log, told = RunLog(folder), History(**parts)
     rounds_in_epoch = made.rounds[0].rounds_in_epoch
@@ -83,7 +83,7 @@ def test_a_fit_is_read_as_it_was_written(tmp_path):
     ],
 )
 def test_a_log_without_an_end_says_when_it_was_written_last(end, minutes, ending, tmp_path):
-    """A fit that was killed leaves such a log; whether it was, nobody knows."""
+    """A killed fit leaves such a log, but so may a slow one."""
     write(tmp_path, history(), end=end)
     at = time.time() - 60 * minutes - 5
     os.utime(tmp_path / LOG, (at, at))
@@ -278,7 +278,7 @@ LINES = {
 }  # fmt: skip
 
 
-ROUND = {  # of what is right, what is changed
+ROUND = {  # changes to a valid event
     "iteration": "x",
     "epoch": [],
     "round": -1,
@@ -325,7 +325,7 @@ BEFORE_WRONG = {
 
 
 def test_only_a_png_of_the_log_itself_is_an_image(tmp_path):
-    """A page would load any other, and so tell its server who looks at it."""
+    """Loading any other image would tell its server who views the page."""
     write(tmp_path, history(), end=False)
     text = (tmp_path / LOG).read_text()
     wrong = {"number": 1, "loss": 3.0, "truth": "a", "prediction": "b"}

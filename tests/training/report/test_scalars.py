@@ -1,4 +1,4 @@
-"""The numbers of a round, as TensorBoard and MLflow show them."""
+"""The numbers of a round in TensorBoard and MLflow."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.training.reports import plan, report
 
 
 def test_the_learning_rate_is_lowered_as_that_of_the_round_was():
-    """Over Spark Connect the plan is another one than that which listeners have steered."""
+    """Over Spark Connect the plan is not the one that listeners have steered."""
     about = plan(conf=CONF)
     for factor in (1.0, 0.25):
         rate = learning_rate(about, report(iteration=11, rate_factor=factor))

@@ -1,4 +1,4 @@
-"""What TensorBoard's own reader finds in the events of a fit is what the History holds."""
+"""TensorBoard's own reader finds the figures of the History."""
 
 import base64
 import io
@@ -30,7 +30,7 @@ SECONDS = {"reading": 0.0, "compute": 1.0, "averaging": 0.0, "overhead": 0.0}
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """(the network after a fit, its History, what TensorBoard reads of it)."""
+    """Returns (network after a fit, its History, events read by TensorBoard)."""
     folder = tmp_path_factory.mktemp("run")
     net = Network(CONF)
     listeners = [Inspector(DATA), TensorBoard(folder, bytes_per_round=None)]
@@ -87,7 +87,7 @@ def test_inspections_are_those_of_the_history(written):
 
 
 def test_a_round_takes_less_than_200_bytes(tmp_path):
-    """Also where epochs are short: what begins and ends a fit does not count."""
+    """With short epochs, too; the start and end of a fit do not count."""
     sizes = {}
     for epochs in (2, 52):
         net, history = Network(CONF), History()
@@ -189,7 +189,7 @@ def test_images_that_are_most_wrong_are_those_of_the_last_evaluation(tmp_path):
     listener.on_fit_start(FitPlan(conf=CONF, epochs=2, rounds_in_epoch=3, history=made))
     listener.on_fit_end(made)
     reader = read(tmp_path)
-    assert reader.Tags()["images"] == ["most_wrong/1"]  # the second has no picture
+    assert reader.Tags()["images"] == ["most_wrong/1"]  # the second has no image
     [image] = reader.Images("most_wrong/1")
     assert image.step == made.rounds[-1].iteration
     assert (image.width, image.height) == (8, 8)

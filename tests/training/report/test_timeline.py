@@ -1,4 +1,4 @@
-"""The timeline fills the wall clock of a fit, each second once."""
+"""The timeline covers the wall clock of a fit, each second exactly once."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -19,7 +19,7 @@ def lanes():
 
 
 def reasons(made):
-    """{lane: [(start, reason)]}"""
+    """Returns {lane: [(start, reason)]}."""
     found = timeline(made)
     return {
         lane["name"]: [(span[0], found["reasons"][span[3]]) for span in lane["spans"] if span[3:]]

@@ -1,4 +1,4 @@
-"""Who waited for whom, by hand."""
+"""Which worker waited for which, computed by hand."""
 
 from dataclasses import replace
 

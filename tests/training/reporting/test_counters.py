@@ -1,4 +1,4 @@
-"""A fit that is resumed goes on with what its listeners have counted: as if it had been one."""
+"""A resumed fit continues the counters of its listeners, as if never interrupted."""
 
 import logging
 from contextlib import suppress
@@ -22,7 +22,7 @@ DRIVER, PEERS = "averaging by the driver", "all-reduce"
 
 
 def patient(**options):
-    """Whose loss is never better than the first, so that it stops the fit after epoch 4."""
+    """An EarlyStopping that never sees an improvement, so it stops the fit after epoch 4."""
     return EarlyStopping("validation loss", patience=3, min_delta=1e9, **options)
 
 
@@ -31,7 +31,7 @@ def reducing():
 
 
 def interrupted(epoch):
-    """A listener that fails in the evaluation of an epoch."""
+    """Returns a listener that fails at the end of epoch `epoch`."""
 
     def on_epoch(report, state):
         if state.epoch == epoch:
@@ -45,7 +45,7 @@ def fit(workers, network, listeners, master=DRIVER, **options):
     return network.fit(DATA, 9, master, workers, validation=TEST, listeners=listeners, **options)
 
 
-RESUMED = {  # the master, where checkpoints are written, or None: the network goes on by itself
+RESUMED = {  # master, options of the checkpoints; None resumes the network itself
     "after each epoch": (DRIVER, {}),
     "after each round": (DRIVER, {"every_rounds": 1}),
     "workers that stay": (PEERS, {"every_rounds": 1}),
@@ -75,7 +75,7 @@ def test_a_resumed_fit_waits_no_longer_and_lowers_the_rates_where_it_would_have(
 
 
 def test_a_best_model_is_replaced_by_a_better_one_alone(crews, tmp_path):
-    """The best, here the largest loss, comes before the interruption."""
+    """The best one, here with the largest loss, comes before the interruption."""
     path, network, states = tmp_path / "best", Network(perceptron()), []
     note = LambdaListener(on_epoch=lambda report, state: states.append(state))
     for stop, resume in ([interrupted(6)], None), ([], True):
@@ -94,7 +94,7 @@ def loss_with(network, state):
 
 @pytest.mark.parametrize("name", RESUMED)
 def test_a_resumed_fit_ends_with_the_best_weights_of_all_epochs(name, crews, tmp_path):
-    """The best are those of the first epoch; the fit is interrupted in the second."""
+    """The first epoch is the best; the fit is interrupted in the second."""
     master, when = RESUMED[name]
     network, states, workers = Network(perceptron()), [], crews(2)
     note = LambdaListener(on_epoch=lambda report, state: states.append(state))
@@ -151,7 +151,7 @@ def test_a_fit_that_was_stopped_has_the_whole_patience_again(crews):
 
 
 class StopsAt(Listener):
-    """Interrupts a fit after a round, before what is due after it."""
+    """Interrupts a fit after a round, before the events that follow it."""
 
     def __init__(self, is_last):
         self.is_last = is_last
@@ -165,7 +165,7 @@ def ends_second_epoch(report):
     return (report.epoch, report.round + 1) == (1, report.rounds_in_epoch)
 
 
-UNHEARD = {  # the round before what is not heard of, and options of the fit
+UNHEARD = {  # the round before the unheard event, options of the fit
     "the end of an epoch": (ends_second_epoch, {}),
     "an evaluation by updates": (lambda report: report.iteration >= 8, {"validate_every": 8}),
 }
@@ -200,7 +200,7 @@ def test_what_listeners_have_not_heard_of_they_hear_first(name, event, epochs, c
 
 
 class Noting(Listener):
-    """Notes the losses of the evaluations that it hears of."""
+    """Records the losses of the evaluations reported to it."""
 
     counters = ("losses",)
 
@@ -231,7 +231,7 @@ def test_an_evaluation_before_the_first_update_is_heard_once(master, is_counted,
 
 
 def figures(history):
-    """What a History says of epochs and evaluations, in their order by updates."""
+    """Returns a History's figures of epochs, then those of evaluations by updates."""
     epochs = [(one.epoch, one.loss, one.validation and loss_of(one)) for one in history.epochs]
     return epochs + [(one.iteration, loss_of(one)) for one in history.validations]
 

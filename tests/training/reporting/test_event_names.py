@@ -1,4 +1,4 @@
-"""A hook of another system, or a misspelt event, is refused when its class is defined."""
+"""A foreign hook or a misspelt event is refused when the listener's class is defined."""
 
 import pytest
 
@@ -24,7 +24,7 @@ REFUSED = {
 
 
 def define(name, *bases, **methods):
-    """Returns a listener with a method of this name that does nothing."""
+    """Creates a listener with a method of this name that does nothing."""
     return type("Own", (*bases, Listener), {name: lambda self, *given: None} | methods)
 
 

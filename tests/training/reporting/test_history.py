@@ -79,7 +79,7 @@ def test_the_table_has_a_line_per_epoch_and_the_parts():
 
 
 def test_the_devices_are_those_of_the_round_with_most_workers():
-    """In the last round of an epoch some may have no records left."""
+    """Some workers may have no records left in the last round of an epoch."""
     made = History()
     made.add_round(report(devices={"the processor": 2}))
     made.add_round(report(devices={"the processor": 1}))
@@ -88,7 +88,7 @@ def test_the_devices_are_those_of_the_round_with_most_workers():
 
 
 def test_the_figures_of_each_worker_are_sums_over_rounds():
-    """In the last round of an epoch some may have no records left."""
+    """Some workers may have no records left in the last round of an epoch."""
     made = History()
     made.add_round(report(by_worker=(WorkerFigures(30, 1, 2, 3), WorkerFigures(10, 4, 5, 6))))
     made.add_round(report(by_worker=(WorkerFigures(5, 1, 1, 1),)))

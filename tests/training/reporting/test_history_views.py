@@ -1,4 +1,4 @@
-"""A History as a DataFrame and as a picture."""
+"""A History as a DataFrame and as an image."""
 
 import sys
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Ratios of updates, and what becomes of reports of rounds that were lost."""
+"""Update ratios, and the replacement of reports from lost rounds."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Listeners hear everything, in order, and the end in any case."""
+"""Listeners receive all events in order, and the end in any case."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Listeners that watch a figure: when they stop a fit, lower its rates, or write a model."""
+"""Listeners that monitor a figure: when they stop a fit, lower its rates, or save a model."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ CONF = perceptron(optimizer=Sgd(learning_rate=0.4))
 
 
 def hear(listener, losses, conf=CONF):
-    """Tells a listener of epochs with these losses; returns (epoch of its stop, rate of each)."""
+    """Sends epochs with these losses to a listener; returns (epoch of its stop, rate of each)."""
     steering, rates = Steering(), []
     listener.on_fit_start(plan(conf=conf, steering=steering, figures=("loss",)))
     for epoch, loss in enumerate(losses):
@@ -37,7 +37,7 @@ def hear(listener, losses, conf=CONF):
     return None, rates
 
 
-# As the documentation and the tests of keras.callbacks have them: losses, options, last epoch.
+# From the documentation and tests of keras.callbacks: losses, options, last epoch.
 STOPS = {
     "at once": ([1.0, 1.0], {}, 1),
     "never": ([3.0, 2.0, 1.0], {}, None),
@@ -66,8 +66,8 @@ def test_early_stopping_is_keras_s(losses, options, last):
     assert hear(stopping, losses)[0] == last, "a listener may follow several fits"
 
 
-# The epochs after which torch 2.15's ReduceLROnPlateau has halved a rate of 0.4, of these losses:
-# with `patience` and `cooldown` of one less, as torch counts one evaluation more than Keras does.
+# Epochs after which torch 2.15's ReduceLROnPlateau halved a rate of 0.4 for these losses, with
+# `patience` and `cooldown` lower by one, as torch counts one evaluation more than Keras does.
 HALVED = {
     ("min", 1, 0): [1, 2, 4, 5, 6, 7],
     ("min", 1, 2): [1, 4, 6, 8, 10, 12],

@@ -1,4 +1,4 @@
-"""The peak of memory, beside what numpy is made to take."""
+"""Peak memory, measured on known numpy allocations."""
 
 import resource
 import subprocess
@@ -23,7 +23,7 @@ print(peak_memory())
 
 
 def test_it_grows_with_what_is_in_use_and_stays():
-    before, most, after = map(int, run(GROWING).split())  # in a small process: it grows by as much
+    before, most, after = map(int, run(GROWING).split())  # a small process grows by that much
     assert most > before + SIZE / 2
     assert after > most - SIZE / 8, "Linux counts in steps, each thread its own"
 
@@ -34,7 +34,7 @@ def test_a_child_does_not_begin_with_its_parents():
 
 
 def run(code):
-    """What a process of its own prints."""
+    """Runs code in a new process; returns its output."""
     program = [sys.executable, "-c", code]
     return subprocess.run(program, capture_output=True, text=True, check=True).stdout
 

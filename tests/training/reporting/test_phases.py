@@ -1,4 +1,4 @@
-"""The clock of a fit: each second belongs to one phase, so all add up to the wall clock."""
+"""The clock of a fit: each second belongs to one phase, so phases add up to the wall clock."""
 
 import time
 from itertools import chain, repeat
@@ -16,7 +16,7 @@ from tests.training.problems import Partitions, perceptron
 
 
 def clock(*seconds):
-    """A clock that shows these seconds at its calls."""
+    """Returns a clock that advances by these seconds at each call."""
     return iter(np.cumsum([10.0, *seconds])).__next__
 
 

@@ -1,4 +1,4 @@
-"""Output of the progress bar, and when there is none."""
+"""Output of the progress bar, and when it stays silent."""
 
 import io
 import sys
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 
 
 def shown(file, show=None, **changes):
-    """What the bar writes for a round and its epoch."""
+    """Returns the output of the bar for one round and its epoch."""
     bar = ProgressBar(show=show, file=file, interval=0)
     bar.on_fit_start(plan(**changes))
     bar.on_round(report(epoch=1, round=1, loss=0.25), state())
@@ -50,7 +50,7 @@ def test_a_file_gets_nothing_unless_forced():
 
 
 class Log:
-    """A stream that hands lines on to a logger, as people put in the place of standard error."""
+    """A stream like those that pass lines on to a logger in place of standard error."""
 
     def __init__(self):
         self.lines = []

@@ -1,4 +1,4 @@
-"""A replayed fit: listeners hear what those of the fit itself have heard."""
+"""A replayed fit sends its listeners the same events as the original."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ DATA = X, (X[:, 0] > 0).astype(int)
 
 
 class Hearer(Listener):
-    """Notes the names and reports of events, and how far the History is then."""
+    """Records events with their reports, and the length of the History at that time."""
 
     def __init__(self):
         self.heard = []

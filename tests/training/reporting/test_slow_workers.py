@@ -1,4 +1,4 @@
-"""The worker that others wait for is named once."""
+"""A worker that slows down the others is named once."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.training.reports import report
 
 
 def rounds(seconds, count=ROUNDS):
-    """Reports of rounds in which workers compute for so many seconds."""
+    """Returns reports of rounds in which workers compute for these seconds."""
     figures = tuple(WorkerFigures(10, 0.0, taken, 0.0) for taken in seconds)
     return [report(by_worker=figures, workers=len(figures))] * count
 
@@ -31,11 +31,11 @@ def test_it_is_named_once_with_its_seconds(caplog):
     [
         rounds([1.0, 1.0, 2.0], ROUNDS - 1),
         rounds([1.0, 1.0, 1.4]),
-        rounds([0.01, 0.01, 0.02]),  # a fifth of a second in all
-        rounds([1.0, 9.0]),  # of two workers neither is the usual one
+        rounds([0.01, 0.01, 0.02]),  # a fifth of a second in total
+        rounds([1.0, 9.0]),  # two workers have no typical one
         rounds([9.0]),
         rounds([1.0, 1.0, 2.0], ROUNDS - 1) + rounds([1.0, 1.0, 1.0], 1) + rounds([1.0] * 3),
-        rounds([1.0, 1.0, 2.0], 10) + rounds([1.0, 1.0, 1.0, 2.0], 10),  # others, after a restart
+        rounds([1.0, 1.0, 2.0], 10) + rounds([1.0, 1.0, 1.0, 2.0], 10),  # others after a restart
         [report()] * ROUNDS,
     ],
 )

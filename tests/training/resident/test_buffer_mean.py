@@ -1,4 +1,4 @@
-"""Means of buffers, against those of numpy: what no worker has changed keeps its bits."""
+"""Means of buffers match numpy; a number that no worker changed keeps its bits."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -16,7 +16,7 @@ from tests.training.problems import whole_net
 LEAST = np.finfo(np.float32).min
 LAYOUT = Layout((("mask/fill", (2,)), ("norm/mean", (3,)), ("norm/empty", (0,)), ("a/b", (1,))))
 START = np.float32([-np.inf, LEAST, 0.1, np.inf, 0.3, 0.7])
-MOVES = {  # changes of each worker {place: number}, and its examples
+MOVES = {  # {place: number} changed by each worker, examples of each
     "none has changed a thing": ([{}, {}, {}], [5, 0, 2]),
     "all have changed one array": ([{2: 1, 3: 2, 4: 3}, {2: 4, 3: 7, 4: 1}, {3: 1}], [3, 1, 2]),
     "one has no examples": ([{2: 1, 3: 2}, {}, {2: 2, 3: 3}], [3, 0, 2]),
@@ -26,7 +26,7 @@ MOVES = {  # changes of each worker {place: number}, and its examples
 
 
 class Sums:
-    """The calls of a Group between threads; keeps the lengths of what was sent."""
+    """A Group of threads that records the lengths of its messages."""
 
     def __init__(self, size):
         self.given, self.barrier, self.lengths = [], Barrier(size), []
@@ -44,7 +44,7 @@ class Sums:
 
 
 def means(vectors, weights, owns=None, start=START, layout=LAYOUT):
-    """(buffers of each worker after a mean, lengths of what was sent)"""
+    """Returns (buffers of each worker after a mean, lengths of the messages)."""
     size = len(vectors)
     group, conf = Sums(size), SimpleNamespace(buffers_layout=layout)
     workers = [
@@ -92,7 +92,7 @@ def test_what_has_changed_is_the_mean_and_the_rest_as_it_was(name, few, monkeypa
 
 
 def test_each_number_is_the_mean_of_those_who_have_it():
-    """Workers 0 and 1 have the first array of two networks, worker 2 the rest of both."""
+    """Workers 0 and 1 own the first array of two networks, worker 2 the second."""
     layout = Layout((("one/a", (2,)), ("two/a", (2,))))
     start, owns = np.float32([1, 2, 3, np.inf]), np.array([[1, 1, 0, 0]] * 2 + [[0, 0, 1, 1]]) > 0
     vectors = np.float32([[5, 2, 3, np.inf], [9, 2, 3, np.inf], [1, 2, 4, np.inf]])
@@ -132,7 +132,7 @@ def test_what_is_no_number_at_the_start_is_no_constant():
 
 
 def test_native_networks_have_no_infinite_constants():
-    """The running variance of a batch norm is infinite where training has diverged."""
+    """There an infinite running variance of a batch norm means divergence."""
     conf = whole_net()
     assert not Infinities(conf, START).are_all_in(START)
     assert Infinities(conf, START).are_all_in(np.float32([1, LEAST, LEAST]))

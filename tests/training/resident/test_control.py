@@ -1,4 +1,4 @@
-"""The report of a worker's end to the driver, and whether workers begin anew after it."""
+"""A worker's final report to the driver, and which errors make workers restart."""
 
 import threading
 import time
@@ -41,7 +41,7 @@ def test_whether_workers_begin_anew(error, begins_anew):
 
 @pytest.fixture(params=["plain", "TLS"])
 def ends(request):
-    """The Control of a worker, and the Wire of its driver, which has not read from it yet."""
+    """The Control of a worker, and its driver's Wire, which has not been read yet."""
     layers = {"tls": JobTls.new()} if request.param == "TLS" else {}
     with Endpoint(SECRET, timeout=LIMIT, **layers) as endpoint:
         shared = SimpleNamespace(
@@ -64,11 +64,11 @@ def ends(request):
 
 
 def test_the_last_word_of_a_worker_comes_however_late_the_driver_reads_it(ends):
-    """Beats of the driver that come meanwhile do not end the connection."""
+    """Heartbeats of the driver meanwhile do not break the connection."""
     control, wire = ends
 
     def end():
-        control.report_evaluation(1, [np.ones(2_000_000)])  # more than lies in the sockets
+        control.report_evaluation(1, [np.ones(2_000_000)])  # more than fits into the sockets
         control.report_end(1, [7])
         control.close()
 
@@ -79,7 +79,7 @@ def test_the_last_word_of_a_worker_comes_however_late_the_driver_reads_it(ends):
         time.sleep(0.02)
     meta, [counts] = wire.receive()
     assert meta["kind"] == "evaluated" and counts.sum() == counts.size
-    for _ in range(20):  # now all that is left is in the worker's socket
+    for _ in range(20):  # the rest now lies in the worker's socket
         wire.beat()
         time.sleep(0.02)
     meta, [sent] = wire.receive()

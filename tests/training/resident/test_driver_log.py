@@ -1,4 +1,4 @@
-"""What workers warn of stands in the driver's log, once."""
+"""Workers' warnings appear once in the driver's log."""
 
 import logging
 import socket
@@ -26,18 +26,18 @@ def children():
 
 
 def listening(before):
-    """Addresses at which processes listen that this one has started since."""
+    """Returns the addresses on which this process's new descendants listen."""
     found = children() - before
     connections = [each for child in found for each in child.net_connections("tcp4")]
     return [each.laddr for each in connections if each.status == psutil.CONN_LISTEN]
 
 
 def knock(before):
-    """Says a wrong word to each worker, which refuses it."""
+    """Sends garbage to each worker, which refuses the connection."""
     for address in until(lambda: listening(before), 20):
         with socket.create_connection(address, timeout=10) as sock:
             sock.sendall(b"GET / HTTP/1.1\r\n\r\n" * 9)
-            sock.recv(1)  # until it hangs up
+            sock.recv(1)  # until the worker hangs up
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Workers tell each other what they compute on before they join; a driver brings them together."""
+"""Workers announce their devices before they join a group, which a driver brings together."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -29,18 +29,18 @@ def driver():
 
 
 def setup_of(driver, size, **options):
-    """What workers are told of a launch whose driver is this process."""
+    """Returns the setup of a launch whose driver is this process."""
     return SimpleNamespace(
         master=AllReduceSGD(**{"timeout": 30.0} | options),
         secret=SECRET,
         address=driver.address,
         schedule=SimpleNamespace(workers=size),
-        layers={},  # of protection: none
+        layers={},  # no TLS or checksums
     )
 
 
 def joined(shared, devices):
-    """What each worker of these devices gets."""
+    """Returns the groups of workers with these devices."""
     with ThreadPoolExecutor(len(devices)) as pool:
         return list(pool.map(partial(lifecycle.join_group, shared), range(len(devices)), devices))
 

@@ -1,4 +1,4 @@
-"""Orders of the driver: rounds that all workers agree on."""
+"""Orders of the driver, which name rounds that all workers agree on."""
 
 import threading
 

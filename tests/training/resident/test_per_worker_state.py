@@ -1,4 +1,4 @@
-"""State of each worker survives in checkpoints, second fits, and after lost workers."""
+"""Each worker's own state survives checkpoints, second fits, and lost workers."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ CODECS = {
     "OneBit": OneBit(chunk=64),
     "TwoBit": TwoBit(threshold=0.01),
     "TopK": TopK(0.05),
-    "Threshold": Threshold(),  # which adapts itself
+    "Threshold": Threshold(),  # adaptive
 }
 MASTERS = {
     "all-reduce": AllReduceSGD(updates_per_round=3, **SMALL),
@@ -46,7 +46,7 @@ MASTERS = {
     "gradients": GradientSharing(share="gradients", updates_per_round=3, **SMALL),
     "updates": GradientSharing(share="updates", updates_per_round=3, **SMALL),
 }
-# Gradients are always shared through a codec.
+# GradientSharing always uses a codec.
 ROWS = [(m, c) for m in MASTERS for c in CODECS if c != "none" or m not in ("gradients", "updates")]
 RESIZED = [("servers", "Threshold"), ("averaging", "OneBit")]
 RESIZED += [("updates", "Threshold"), ("elastic", "TopK")]
@@ -77,7 +77,7 @@ def test_a_fit_that_goes_on_is_the_one_that_was_not_interrupted(name, codec, cre
 
 
 def residuals(state):
-    """What each worker's codec keeps back."""
+    """Returns the residuals of all workers' codecs."""
     return [
         x for own in state.worker_states for name, x in own.items() if name.endswith("residual")
     ]
@@ -116,7 +116,7 @@ def test_the_workers_of_another_master_begin_without_and_say_so(crews, caplog):
 
 @pytest.mark.parametrize("codec, warns", [("OneBit", True), ("Half", False), ("none", False)])
 def test_a_checkpoint_without_what_was_kept_back_says_so(codec, warns, crews, tmp_path, caplog):
-    """As one from before it was written down."""
+    """Older checkpoints did not store it."""
     master, kept = master_of("all-reduce", codec), Checkpoints(path=tmp_path)
     fit(master, crews(2), 1, checkpoints=kept)
     conf, state, extra = load_checkpoint(tmp_path)

@@ -1,4 +1,4 @@
-"""Blocks in files: what is put in comes out, whatever its pieces and order."""
+"""Blocks in files come back as stored, for any pieces and order."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""The schedule trains all blocks once an epoch, evenly, with any workers."""
+"""The schedule trains all blocks once per epoch, evenly, with any number of workers."""
 
 from collections import Counter
 from dataclasses import replace

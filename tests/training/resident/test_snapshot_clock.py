@@ -1,4 +1,4 @@
-"""When the state is due: after some seconds, and seldom where it takes long."""
+"""When a snapshot is due: after some seconds, and less often if it is slow."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ def clock_for(seconds, numbers=0):
 
 
 def due_after(clock, now, rounds=1):
-    """Seconds until it is due, in whole ones."""
+    """Returns after how many whole seconds a snapshot is due."""
     for second in range(1000):
         if clock.is_due(rounds):
             return second

@@ -1,4 +1,4 @@
-"""Calls of a strategy in the life of a worker: their order, their steps, and what it keeps."""
+"""Calls to a strategy during a worker's life: their order, their steps, and the kept state."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from tests.training.problems import Partitions, perceptron
 
 @dataclass(frozen=True, kw_only=True)
 class Counting(ResidentMaster, abstract=True):
-    """Trains nothing; counts what it is asked."""
+    """A master that trains nothing and counts its calls."""
 
     lockstep: bool = False
     minibatches_per_round = 3
@@ -26,7 +26,7 @@ class Counting(ResidentMaster, abstract=True):
 
 
 class Counts(Strategy):
-    """Numbers of rounds, own steps, steps of nothing, ends of epochs."""
+    """Counts rounds, steps, empty steps, and ends of epochs."""
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
@@ -56,14 +56,14 @@ def fit(workers, counts, epochs=2, lockstep=False, **options):
 
 
 def test_own_steps_only(crews):
-    """Blocks of 12, 12 and 5 records: two of 3 minibatches, and one of 2."""
+    """Blocks of 12, 12 and 5 records: two with 3 minibatches, one with 2."""
     state, history = fit(crews(2), [29], epochs=2)
     assert (2 * state.master_state["counts"]).tolist() == [2 * 2 * 2, 2 * 8, 0, 2 * 2]
     assert len(history.rounds) == 4
 
 
 def test_as_many_steps_for_all(crews):
-    """Who has no block in a round is given steps of nothing."""
+    """A worker without a block in a round gets empty steps."""
     state, history = fit(crews(2), [36], lockstep=True)
     assert (2 * state.master_state["counts"]).tolist() == [2 * 2 * 2, 2 * 9, 2 * 3, 2 * 2]
     assert [report.workers for report in history.rounds] == [2, 1] * 2
@@ -81,7 +81,7 @@ def test_what_is_kept_goes_through_checkpoints(crews, tmp_path):
 
 @dataclass(frozen=True, kw_only=True)
 class Drifting(Counting):
-    """Rank 1 has gone its own way, and further."""
+    """Makes rank 1 drift: more updates and other parameters."""
 
     def strategy(self, worker):
         return Drift(self, worker)

@@ -1,4 +1,4 @@
-"""Workers that are killed, stopped or raise: the fit goes on or fails by name, nothing is left."""
+"""Killed, stopped or failing workers: the fit continues or fails clearly, and cleans up."""
 
 import os
 import re
@@ -46,10 +46,10 @@ class Transformed(Partitions):
 
 
 class Harm(Listener):
-    """Sends a signal to the process of a worker after some rounds, once.
+    """Sends a signal to a worker's process once, after some rounds.
 
-    Rounds of `data` have two batches at least. Until then the next one takes so long that it
-    happens in the middle of it.
+    Rounds of `data` have at least two batches. Until then the next round is slowed, so that the
+    signal arrives in the middle of it.
     """
 
     def __init__(self, workers, rounds, what=signal.SIGKILL, rank=1):
@@ -83,7 +83,7 @@ def fit(workers, name="averaging by peers", data=None, epochs=2, listeners=(), *
 
 
 def one_of_each():
-    """A row of each master that stays."""
+    """Returns one row name for each resident master."""
     return {type(MASTERS[name].master): name for name in reversed(RESIDENT)}.values()
 
 
@@ -125,7 +125,7 @@ def test_a_fit_with_a_store_goes_on_when_a_worker_is_killed(workers):
 
 @pytest.mark.slow
 def test_a_steered_fit_goes_on_when_a_worker_is_killed(workers):
-    """Workers wait for the driver's word; those that come later have the rates that it said."""
+    """Workers wait for the driver's decision; replacements get the same rates."""
     lower = ReduceLROnPlateau("loss", factor=0.5, patience=1, mode="max")
     options = {"epochs": 4, "master": {"snapshot_every": 100}}
     harm = Harm(workers, rounds=7)
@@ -156,7 +156,7 @@ def lose_a_worker(name, workers, what):
 
 @pytest.mark.slow
 def test_a_fit_goes_on_in_a_round_that_was_cut(workers, monkeypatch):
-    """From where all met last; other workers train the round anew."""
+    """Training resumes from the last common state; other workers repeat the round."""
     thirds = type("Thirds", (Listener,), {"every_updates": (3,)})()
     options = {"name": "all-reduce", "epochs": None, "updates": 14}
     harm = Harm(workers, rounds=3)
@@ -182,16 +182,16 @@ def test_a_fit_goes_on_with_fewer_workers(name, workers, monkeypatch):
     assert state.epoch == 2 and history.rounds[-1].round + 1 == history.rounds[-1].rounds_in_epoch
 
 
-SPREADS = (0, 2, MORE_SLOTS)  # rounds lost, workers, reason
+SPREADS = (0, 2, MORE_SLOTS)  # lost rounds, workers, reason
 
 
 def in_step():
-    """A listener for whose word workers wait after each epoch: they are not far ahead."""
+    """Returns a listener that workers wait for after each epoch, so they are not far ahead."""
     return ReduceLROnPlateau("loss", patience=99)
 
 
 def assert_spread(name, state, history, expected, calm):
-    """What workers give that began anew is what they give without."""
+    """Asserts that restarted workers give the result of undisturbed ones."""
     assert {(one.lost, one.workers, one.reason) for one in history.restarts} == {SPREADS}
     assert [epoch.examples for epoch in history.epochs] == [60] * len(history.epochs)
     if MASTERS[name].same_updates:
@@ -230,10 +230,10 @@ def test_what_listeners_wish_holds_where_workers_begin_anew(wish, workers, monke
 
 @pytest.mark.slow
 def test_workers_change_29_times_in_30_epochs(workers, monkeypatch):
-    """As in Horovod's own test of elastic training; losses alone are counted as restarts."""
+    """As in Horovod's test of elastic training; only losses count as restarts."""
 
     class Change(Listener):
-        due = 0  # a group under load may end a round later, in the epoch of the next change
+        due = 0  # on a busy machine a group may end a round late, in the epoch of the next change
 
         def on_round(self, report, state):
             self.due += report.round == 0 and report.epoch < 29
@@ -250,7 +250,7 @@ def test_workers_change_29_times_in_30_epochs(workers, monkeypatch):
 
 
 def test_an_epoch_that_has_not_been_evaluated_still_is(workers):
-    """Its last round is done, and a worker is killed before it has evaluated its share."""
+    """A worker is killed after the last round, before it has evaluated its share."""
 
     class Late(Harm):
         def on_round(self, report, state):
@@ -373,7 +373,7 @@ def alive(pid):
 @pytest.mark.parametrize("name", one_of_each())
 def test_a_fit_leaves_no_file_socket_or_thread_in_its_processes(name, workers):
     fit_twice(name, workers)
-    time.sleep(0.5)  # threads that were told to end may take a while
+    time.sleep(0.5)  # threads that are ending may take a while
     before, deadline = held(workers), time.monotonic() + 30
     fit_twice(name, workers)
     while not (after := held(workers)) <= before and time.monotonic() < deadline:
@@ -387,7 +387,7 @@ def fit_twice(name, workers):
 
 
 def held(workers):
-    """Files and threads of each process."""
+    """Returns the numbers of open files and threads of each process."""
     counts = Counter()
     for process in (psutil.Process(worker.process.pid) for worker in workers._processes):
         counts[process.pid, "files"] = process.num_fds()

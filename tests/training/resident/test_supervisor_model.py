@@ -1,7 +1,7 @@
-"""The supervisor as a state machine: groups are lost at any message, move, are asked for their
-state, stopped and interrupted. Each block counts once an epoch, and each epoch is told once.
+"""The supervisor as a state machine: groups are lost at any message, move, stop, are interrupted or
+asked for their state. Each block counts once per epoch; each epoch is reported once.
 
-Groups are a model here; real ones are killed in test_supervisor.py.
+Groups are models here; real ones are killed in test_supervisor.py.
 """
 
 from dataclasses import replace
@@ -32,7 +32,7 @@ from sparkdl.training.saving.state import TrainState
 from sparkdl.training.workers.base import MORE_SLOTS
 from tests.training.master_table import MASTERS
 
-# A case that fails is told as it is: to make it smaller takes longer than a test may.
+# A failing case is reported as it is; shrinking takes longer than a test may.
 SETTINGS = settings(max_examples=100, stateful_step_count=40, phases=[Phase.generate])
 MASTER = MASTERS["averaging by peers"].master
 NOTHING = np.zeros(0, np.float32)
@@ -41,7 +41,7 @@ HARMS = st.sampled_from([MORE_SLOTS, MORE_SLOTS, "the state is due", "report", *
 
 
 class ModelGroup:
-    """Workers that count how often each block was trained, in place of weights."""
+    """Workers that count how often they trained each block, in place of weights."""
 
     def __init__(self, machine, workers, blocks, shared, validation):
         machine.lose_at("launch")
@@ -72,7 +72,7 @@ class ModelGroup:
         return self.states.get(rounds)
 
     def begun(self):
-        """Returns the last round that a worker has begun: it may be ahead of what it reported."""
+        """Returns the last round that a worker has begun, which may be ahead of its reports."""
         state = self.at
         for _ in range(self.ahead()):
             waits = self.shared.steered and state.starts_epoch and state is not self.at
@@ -105,11 +105,11 @@ class ModelGroup:
         self.told_to_stop = meta["stop"]
 
     def limit(self, seconds):
-        """Waits for nothing."""
+        """Does nothing, since there is no waiting."""
 
 
 class Supervised(RuleBasedStateMachine):
-    """A fit, and what must be true of its events."""
+    """A fit, and the invariants of its events."""
 
     def __init__(self):
         super().__init__()

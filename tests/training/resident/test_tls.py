@@ -1,4 +1,4 @@
-"""Masters whose connections are protected train as the others do."""
+"""Masters with protected connections train like those without."""
 
 import json
 from dataclasses import asdict, replace
@@ -46,7 +46,7 @@ def test_protected_links_give_the_same_weights(master, tls, crews):
 
 
 class OverProxy(RendezvousServer):
-    """Tells workers that rank 0 is at a Proxy, which changes one bit in the first group."""
+    """Announces a Proxy in place of rank 0, which flips one bit in the first group."""
 
     flips = iter([])
 

@@ -1,4 +1,4 @@
-"""What a worker notes of its buffers: a copy where there are others to compare with."""
+"""A worker keeps a copy of its buffers if other workers may change theirs."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What the driver says of workers that keep it waiting."""
+"""The driver's error about workers that keep it waiting."""
 
 import math
 from queue import SimpleQueue

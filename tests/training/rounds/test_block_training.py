@@ -1,4 +1,4 @@
-"""Training on long sequences in chunks, and feeding a network step by step."""
+"""Training on long sequences in chunks, and stepwise inference."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def network(**options):
 
 
 def data(rng, n=8, delay=2):
-    """Random symbols; the label of a step is the symbol some steps before."""
+    """Returns random symbols; the label of a step is the symbol `delay` steps earlier."""
     symbols = rng.integers(0, 3, (n, STEPS + delay))
     features = np.eye(3, dtype=np.float32)[symbols[:, delay:]]
     return Batch.of(features, symbols[:, :STEPS])

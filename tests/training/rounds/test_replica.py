@@ -1,4 +1,4 @@
-"""The replica of a process, and its threads."""
+"""A process's replica and its threads."""
 
 import pytest
 from threadpoolctl import threadpool_info

@@ -1,4 +1,4 @@
-"""The place in the data of a number of updates, as epochs gone through one by one have it."""
+"""The position in the data after some updates equals that found epoch by epoch."""
 
 from dataclasses import replace
 
@@ -26,14 +26,14 @@ MASTERS = {
 
 
 def planned(master, sizes, workers):
-    """Returns the function of an epoch to its rounds."""
+    """Returns the function from an epoch to its rounds."""
     if master.resident:
         return BlockSchedule(sizes=tuple(sizes), workers=workers, seed=3).rounds
     return lambda epoch: plan_rounds(3, epoch, len(sizes), workers)
 
 
 def counted(master, sizes, plan):
-    """Returns {epoch, round, rounds, iteration} at the round in which the update is."""
+    """Returns the place of the round with the update, found by going through all epochs."""
     epoch = rounds = iteration = 0
     while True:
         for number, blocks in enumerate(plan(epoch)):
@@ -57,7 +57,7 @@ def test_epochs_that_are_counted_at_once_are_those_gone_through(name, workers, s
     assert (found["epoch"], found["round"]) == (known["epoch"], known["round"])
     assert found["rounds"] == known["whole"] + (known["begun"] < UPDATES)
     assert found["iteration"] == UPDATES
-    if name != "servers":  # where pushes of several workers are updates
+    if name != "servers":  # there each worker's push is an update
         assert found["done"] == (UPDATES - known["begun"]) * getattr(master, "accumulate", 1)
 
 
@@ -82,7 +82,7 @@ def fit_from(iteration, crews, workers=1):
 
 
 def test_a_fit_goes_on_from_any_number_of_updates(crews):
-    """A file of others may say anything."""
+    """Files from elsewhere may contain any number."""
     network = fit_from(2**40, crews)
     assert np.isfinite(network.state.params).all()
     assert network.state.iteration - 2**40 <= 18 and network.state.starts_epoch

@@ -54,7 +54,7 @@ def test_every_rounds_keeping_the_last(tmp_path):
 
 
 def test_the_root_of_a_file_system():
-    folder = "memory:///"  # as hdfs:///, whose server a configuration names
+    folder = "memory:///"  # like hdfs:///, whose server is in a configuration
     first, last = (f"{folder}round-0000000{number}" for number in (2, 3))
     try:
         train(writer_for(folder, every_rounds=1, keep=2), 3)
@@ -91,7 +91,7 @@ def test_not_after_an_epoch_if_rounds_are_given(tmp_path):
 @pytest.mark.parametrize("event", ["on_epoch", "on_validation"])
 @pytest.mark.parametrize("every", [None, 2], ids=["after each epoch", "after rounds"])
 def test_a_checkpoint_has_the_rates_that_a_listener_wishes_after_it(every, event, tmp_path):
-    """Without intervals nothing is written after an evaluation inside an epoch."""
+    """Without intervals an evaluation inside an epoch writes nothing."""
     steering = Steering()
     writer = writer_for(tmp_path, every_rounds=every, steering=steering)
     train(writer, 2)
@@ -124,7 +124,7 @@ def test_a_checkpoint_is_a_model_with_state_and_extra(tmp_path):
 
 
 def with_damaged(folder, rounds, *damaged):
-    """Writes so many checkpoints to a folder, some of which a disk has emptied then."""
+    """Writes `rounds` checkpoints to a folder, then empties a file of the damaged ones."""
     train(writer_for(folder, every_rounds=1), rounds)
     for number in damaged:
         (folder / f"round-0000000{number}" / "vectors.safetensors").write_bytes(b"")

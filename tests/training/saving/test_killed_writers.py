@@ -1,5 +1,5 @@
-"""Checkpoints as a state machine: fits that write, resume and are killed at any step of the file
-system, and disks that lose bytes. The newest whole checkpoint is always found, with its rows."""
+"""Checkpoints whose writers are killed at any file operation, and whose disks lose bytes. A state
+machine checks that the newest intact checkpoint is always found, with its rows."""
 
 import gc
 import hashlib
@@ -39,17 +39,17 @@ from tests.training.reports import plan, report
 from tests.training.saving.test_models_with_tables import CONF, rows_of, table_file
 
 IDS = 6
-# A case that fails is told as it is: to make it smaller takes longer than a test may.
+# A failing case is reported as it is; shrinking takes longer than a test may.
 SETTINGS = settings(max_examples=20, stateful_step_count=20, phases=[Phase.generate])
 MANIFEST = "manifest.json"
 
 
 class Killed(BaseException):
-    """What stands for SIGKILL: nothing is done to files after it."""
+    """Stands for SIGKILL: no file is touched after it."""
 
 
 class Mortal:
-    """A file system that does no more than so many things."""
+    """A file system that raises Killed after a number of operations."""
 
     def __init__(self, fs, left):
         self._fs, self._left = fs, left
@@ -65,7 +65,7 @@ class Mortal:
 
 
 def killed_after(steps):
-    """Has all file systems end after so many steps."""
+    """Makes all file systems die after this many operations."""
     resolve, left = files.resolve, [steps]
 
     def mortal(path):
@@ -76,7 +76,7 @@ def killed_after(steps):
 
 
 def is_whole(path):
-    """Returns whether all files of a checkpoint are as its manifest says; reads them all."""
+    """Returns whether all files of a checkpoint match its manifest; reads them all."""
     with suppress(OSError, ValueError):
         entries = json.loads((path / MANIFEST).read_bytes())["files"]
         for name, entry in entries.items():
@@ -90,13 +90,13 @@ def is_whole(path):
 
 
 class KilledWriters(RuleBasedStateMachine):
-    """A folder of checkpoints, and what stands in each by right."""
+    """A folder of checkpoints, and the rows that each should contain."""
 
     def __init__(self):
         super().__init__()
         self.root = Path(tempfile.mkdtemp())
         self.folder = self.root / "checkpoints"
-        self.expected = {}  # {rounds: rows by id} of all that were begun
+        self.expected = {}  # {rounds: rows by id} of all checkpoints begun
         self.writer, self.shard, self.rows, self.rounds, self.number = None, (), {}, 0, 0
         self.has_flipped = False
 
@@ -122,7 +122,7 @@ class KilledWriters(RuleBasedStateMachine):
     @precondition(lambda self: self.writer is None)
     @rule()
     def resume(self):
-        """As a fit that is begun anew: from the newest whole one, without those after it."""
+        """Resumes like a new fit: from the newest intact checkpoint, deleting later ones."""
         whole, self.shard, self.rows, self.rounds = self.whole, (), {}, 0
         if whole:
             self.rounds = max(whole)
@@ -148,7 +148,7 @@ class KilledWriters(RuleBasedStateMachine):
         steps=st.none() | st.integers(0, 60),
     )
     def write(self, ids, anew, again, ending, steps):
-        """Writes the next checkpoint, or the last one anew; it may be killed on its way."""
+        """Writes the next checkpoint or rewrites the last one; may be killed on the way."""
         if not (again and self.shard):
             self.rounds += 1
             first = anew or not self.shard
@@ -158,14 +158,14 @@ class KilledWriters(RuleBasedStateMachine):
         self.writer._extra = {ENDING: state_of(CONF, tables=tables)} if ending else {}
         before, self.expected[self.rounds] = self.whole, dict(self.rows)
         damaged = self.rounds in list_checkpoints(self.folder) and self.rounds not in before
-        gc.collect()  # files that are still known would stay
+        gc.collect()  # files that are still referenced would stay
         try:
             with killed_after(-1 if steps is None else steps):
                 self.writer.on_round(
                     report(), state_of(CONF, seed=self.rounds, rounds=self.rounds, tables=tables)
                 )
         except (Killed, CheckpointError) as error:
-            assert isinstance(error, Killed) or damaged  # it is no model that it may replace
+            assert isinstance(error, Killed) or damaged  # a damaged model may not be replaced
             self.writer = None
             newest = max(self.whole, default=0)
             assert not before or max(before) <= newest or self.has_flipped
@@ -173,25 +173,25 @@ class KilledWriters(RuleBasedStateMachine):
             self.check_kept(before)
 
     def check_kept(self, before):
-        """What a write that came to its end leaves of those that were whole before."""
+        """Checks a completed write: what it keeps of the checkpoints that were intact before."""
         present = list_checkpoints(self.folder)
         assert max(present) == self.rounds and len(present) <= self.keep
         assert before.intersection(present) <= self.whole
         assert self.rounds in self.whole or self.has_flipped
-        with suppress(CheckpointError):  # one is damaged, and none goes
+        with suppress(CheckpointError):  # one is damaged, so no file is deleted
             needed = needed_digests(self.folder)
             assert {path.stem for path in (self.folder / "tables").iterdir()} <= needed
 
     @rule(data=st.data(), how=st.sampled_from(["flip", "cut", "remove"]))
     def damage(self, data, how):
-        """A disk loses bytes of any file."""
+        """Damages or removes any file."""
         if places := sorted(path for path in self.folder.rglob("*") if path.is_file()):
             place = data.draw(st.sampled_from(places))
             content = bytearray(place.read_bytes())
             if how == "remove" or not content:
                 return place.unlink()
             content[-1] ^= 1
-            self.has_flipped |= how == "flip"  # not seen by its length, it is shared further
+            self.has_flipped |= how == "flip"  # its length does not show it, so it stays shared
             place.write_bytes(content[:-1] if how == "cut" else content)
 
     @invariant()

@@ -1,4 +1,4 @@
-"""Models under paths with the epoch and figures in them: those that Keras would name so."""
+"""Models under paths with the epoch and figures, named as Keras names them."""
 
 import re
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ def evaluated(**figures):
 
 
 def began(path, **options):
-    """A listener to a fit with these figures, which has begun."""
+    """Returns a ModelCheckpoint whose fit, with these figures, has begun."""
     listener = ModelCheckpoint(path, **options)
     listener.on_fit_start(plan(conf=CONF, figures=ALL))
     return listener
@@ -68,7 +68,7 @@ def test_of_the_best_alone_each_has_a_path(tmp_path):
 
 
 def test_evaluations_by_updates_show_the_newest_loss(tmp_path):
-    """Before the end of the first epoch it has none."""
+    """The first epoch has no loss until it ends."""
     path = tmp_path / "{epoch}-{loss:.1f}-{val_f1:.1f}"
     listener = began(path, monitor="validation f1", save_best_only=True)
     for epoch, f1 in enumerate([0.1, 0.2]):

@@ -1,4 +1,4 @@
-"""Models come back as they were saved, and whatever else lies there is refused by name."""
+"""Models survive saving and loading; anything else in the folder is refused by name."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ EXTRA = {"master": {"averaging_frequency": 5}, "note": "ümlaut"}
 
 @pytest.fixture
 def path(tmp_path):
-    """A model."""
+    """A saved model."""
     save_model(tmp_path / "model", CONF, STATE, EXTRA)
     return tmp_path / "model"
 
@@ -32,7 +32,7 @@ def test_a_model_comes_back(path):
     conf, state, extra = load_model(path)
     assert conf == CONF and extra == EXTRA
     assert_equal(state, STATE)
-    state.params[0] = 1  # what was loaded can be trained on
+    state.params[0] = 1  # loaded arrays are writable
 
 
 NO_PATHS = [
@@ -96,7 +96,7 @@ def test_the_directory_is_readable_without_us(path):
     manifest = json.loads((path / "manifest.json").read_text())
     assert manifest["format"] == "sparkdl" and manifest["version"] == 1
     assert manifest["packages"]["numpy"] == np.__version__
-    assert sorted(os.listdir(path.parent)) == ["model"]  # nothing is left beside
+    assert sorted(os.listdir(path.parent)) == ["model"]  # no temporary file remains
 
 
 # Damage
@@ -114,7 +114,7 @@ def flip(path):
 
 
 def lines(**changes):
-    """Changes of the manifest."""
+    """Returns a function that changes fields of the manifest."""
 
     def change(path):
         path.write_text(json.dumps(json.loads(path.read_text()) | changes))
@@ -123,7 +123,7 @@ def lines(**changes):
 
 
 def listing(files):
-    """A change of the list of files in the manifest."""
+    """Returns a function that changes the manifest's list of files."""
 
     def change(path):
         manifest = json.loads(path.read_text())
@@ -134,7 +134,7 @@ def listing(files):
 
 
 def forge(content):
-    """Other content under a manifest that agrees with it."""
+    """Returns a function that writes other content and a matching manifest."""
 
     def change(path):
         path.write_bytes(content)
@@ -164,7 +164,7 @@ def link_instead(path, target):
 
 
 DAMAGE = {
-    # file, what happens to it, the message
+    # file, damage, error
     "missing file": ("network.json", os.remove, r"model: network.json is missing; there are \["),
     "missing vectors": ("vectors.safetensors", os.remove, "vectors.safetensors is missing"),
     "missing manifest": ("manifest.json", os.remove, "not a sparkdl model, it has no manifest"),
@@ -204,7 +204,7 @@ DAMAGE = {
         listing(lambda files: files.update({"network.json": 7})),
         "manifest.json: network.json must have bytes and sha256, got 7",
     ),
-    # from here on, the manifest agrees with the file
+    # from here on, the manifest matches the file
     "header corrupt": (
         "vectors.safetensors",
         forge(WHOLE[:8] + b"!" + WHOLE[9:]),
@@ -459,7 +459,7 @@ def test_a_state_of_another_network_is_refused(path):
 
 
 def test_a_failure_in_the_middle_leaves_the_old_model(path, monkeypatch):
-    """The disk fills up after the first file."""
+    """The disk is full after the first file."""
     whole, written = files.open, []
 
     def opened(file, mode):
@@ -475,7 +475,7 @@ def test_a_failure_in_the_middle_leaves_the_old_model(path, monkeypatch):
 
 
 def test_what_the_disk_lost_does_not_replace_the_old_model(path, monkeypatch):
-    """A file system that says it has written what it has not."""
+    """A file system that falsely reports a complete write."""
     whole = manifest._write
     monkeypatch.setattr(manifest, "_write", lambda file, content: whole(file, content[:100]))
     with pytest.raises(CheckpointError):

@@ -1,4 +1,4 @@
-"""Models whose rows lie in files: what is shared stays there, and damage is refused by name."""
+"""Models whose rows lie in files: shared files stay in place, and damage is refused by name."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ CONF = network()
 
 
 def table_file(path, number, ids, dimension=2):
-    """A file of rows that have this number."""
+    """Writes a file in which all rows of these ids are `number`."""
     group = TableGroup(("user",), dimension, AdaGrad())
     arrays = {"user/ids": np.array(ids)} | {
         f"user/{name}": np.full(len(ids) * dimension, number, np.float32)
@@ -43,7 +43,7 @@ def table_file(path, number, ids, dimension=2):
 
 @pytest.fixture(autouse=True)
 def far(tmp_path, monkeypatch):
-    """An empty file system of others, whose files are copied to a folder of this test."""
+    """Empties the remote file system, whose files are copied to a folder of this test."""
     monkeypatch.setenv("SPARKDL_COPIES", str(tmp_path / "copies"))
     files.remove(FAR)
     yield
@@ -52,7 +52,7 @@ def far(tmp_path, monkeypatch):
 
 @pytest.fixture
 def state(tmp_path):
-    """Of two owners the files of one after the other; the last one's rows count."""
+    """Files of two owners, in order; the last file's rows count."""
     shards = (
         [table_file(tmp_path / f"{owner}-{n}", n, range(owner, 20, 2)) for n in range(12)]
         for owner in range(OWNERS)
@@ -93,7 +93,7 @@ def test_a_far_model_that_was_replaced_is_refused_by_who_loaded_it_before(state,
 
 
 def rename(path, old, new):
-    """Renames a file of a model, in its manifest too."""
+    """Renames a file of a model, also in its manifest."""
     content = files.open(f"{path}/{old}").read()
     manifest = json.loads(files.open(f"{path}/{MANIFEST}").read())
     manifest["files"][new] = manifest["files"].pop(old)

@@ -1,4 +1,4 @@
-"""A path with fields is what Python's own formatting, which Keras uses, makes of it."""
+"""Paths with fields are formatted by Python's own formatter, as Keras does."""
 
 import math
 

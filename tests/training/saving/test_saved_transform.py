@@ -1,4 +1,4 @@
-"""What a fit did to its data, as a model keeps it."""
+"""A model keeps the transform of its fit."""
 
 import pytest
 

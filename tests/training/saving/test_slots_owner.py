@@ -1,4 +1,4 @@
-"""Which optimizers the slots of a state are of."""
+"""The optimizers that a state's slots belong to."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def with_own(optimizer):
     return replace(LAYERS[0], optimizer=optimizer(learning_rate=0.2))
 
 
-FOREIGN = {  # a network, a state of another one, and what the error says
+FOREIGN = {  # a network, a state of another one, the error
     "as many slots": (
         changed(optimizer=AdaGrad(learning_rate=0.1)),
         first_state(CONF),
@@ -74,7 +74,7 @@ def test_options_of_the_same_optimizer_may_change():
 
 @pytest.mark.parametrize("kind", [Momentum, Sgd])
 def test_a_layer_may_get_a_rate_of_its_own(kind):
-    """What the optimizer keeps of each parameter is where it was."""
+    """Each parameter's slots stay in place."""
     one = changed(optimizer=kind(learning_rate=0.1))
     other = replace(one, layers=(with_own(kind), LAYERS[1]))
     assert len(other.groups) == 2

@@ -1,4 +1,4 @@
-"""TrainState refuses what cannot be a state."""
+"""TrainState refuses invalid states."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rows in files: read whole, or those of one worker, or to be looked up."""
+"""Rows in files are read completely, for one worker, or by lookup."""
 
 import copy
 import pickle
@@ -34,7 +34,7 @@ def keys(ids):
 
 
 def update(groups, ids, t):
-    """Moves rows of all ids of both tables, each in the group that owns it."""
+    """Updates the rows of these ids in both tables, in the groups that own them."""
     owned = split_by_owner(ids, len(groups))
     for group, places in zip(groups, owned):
         own = keys(ids[places])
@@ -44,7 +44,7 @@ def update(groups, ids, t):
 
 @pytest.fixture
 def trained(tmp_path):
-    """(a group with all rows, the same in files that three owners have written, two each)."""
+    """Returns (group with all rows, the same rows in two files from each of three owners)."""
     whole = TableGroup(NAMES, 3, Adam(), **OPTIONS)
     shards = [TableShard(NAMES, 3, Adam(), **OPTIONS) for _ in range(OWNERS)]
     files = [[] for _ in shards]
@@ -66,7 +66,7 @@ def trained(tmp_path):
 
 
 def rows_by_id(arrays):
-    """{name: array by id}, given {"table/array": vector}."""
+    """Returns {name: array by id}, given {"table/array": vector}."""
     found = {}
     for name, array in arrays.items():
         ids = arrays[f"{name.rpartition('/')[0]}/ids"]
@@ -124,7 +124,7 @@ def test_a_copy_of_the_object_is_the_object(trained):
 
 def test_files_that_predictions_read_stay(trained):
     _, stored = trained
-    others = set(PINNED)  # of tests that ran before in this process
+    others = set(PINNED)  # from earlier tests in this process
     assert keep_files(stored) is stored and keep_files({}) == {}
     assert PINNED - others == {stored}
     PINNED.discard(stored)

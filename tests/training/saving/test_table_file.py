@@ -1,4 +1,4 @@
-"""Files of rows: any reader of safetensors has the arrays, and what is damaged is refused."""
+"""Files of rows: any safetensors reader can read them, and damage is refused."""
 
 import copy
 import json
@@ -56,7 +56,7 @@ def test_a_file_is_opened(small, written, monkeypatch):
 
 
 def only_to_read(memmap, *arguments, mode):
-    assert mode == "r"  # the file may be another user's
+    assert mode == "r"  # the file may belong to another user
     return memmap(*arguments, mode=mode)
 
 

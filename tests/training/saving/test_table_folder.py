@@ -1,4 +1,4 @@
-"""Table files of a process: they go with their last user, and all go as it ends."""
+"""Table files of a process are deleted with their last user, and all at exit."""
 
 import gc
 import os
@@ -21,7 +21,7 @@ from sparkdl.training.saving.table_folder import (
 
 
 def written(tmp_path, *names):
-    """(a new TableFolder with these files, its Path)"""
+    """Returns (a new TableFolder with these files, its Path)."""
     folder = make_folder(str(tmp_path))
     place = Path(folder.path)
     assert [path.name for path in place.iterdir()] == [MADE]

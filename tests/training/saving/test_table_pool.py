@@ -1,5 +1,4 @@
-"""Checkpoints whose rows lie in files: each file is copied once and goes with the last that needs
-it."""
+"""Checkpoints share files of rows: each is copied once and deleted with its last user."""
 
 import gc
 import json
@@ -31,7 +30,7 @@ FIRST = "round-00000001"
 
 @pytest.fixture
 def rows(tmp_path):
-    """Four files: all rows, and changes."""
+    """Four files: all rows, then changes."""
     ids = (range(20), range(5), range(5, 9), [7])
     return [table_file(tmp_path / f"rows-{number}", number, own) for number, own in enumerate(ids)]
 
@@ -57,7 +56,7 @@ def write(own, rounds, *shard, ending=None):
 
 
 def pool(folder):
-    """Checksums of the files that checkpoints share."""
+    """Returns the checksums of the files that checkpoints share."""
     return {name.partition(".")[0] for name in files.list(f"{folder}/tables")}
 
 
@@ -67,7 +66,7 @@ def digests(*shard):
 
 @pytest.fixture
 def copies(monkeypatch):
-    """The checksums of files that are copied, in turn."""
+    """Collects the checksums of copied files, in order."""
     copied, copy_to = [], TableFile.copy_to
     monkeypatch.setattr(TableFile, "copy_to", lambda s, p: (copied.append(s.sha256), copy_to(s, p)))
     return copied

@@ -1,4 +1,4 @@
-"""Sums over workers: the same bits in whatever order they come, and few at the driver."""
+"""Sums over workers: the same bits in any order of arrival, and few summands at the driver."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from sparkdl.training.workers.contribution import (
     unwrap,
 )
 
-LEVELS = {  # workers, depth -> sums left after each level but the driver's
+LEVELS = {  # workers, depth -> sums left after each level except the driver's
     (1, 2): [],
     (2, 2): [],
     (3, 2): [2],
@@ -33,7 +33,7 @@ LEVELS = {  # workers, depth -> sums left after each level but the driver's
 
 
 def contribution(rank, rng, n=50):
-    """Numbers whose float32 sum depends on the order of adding."""
+    """Numbers whose float32 sum depends on the order of addition."""
     vector = rng.normal(size=n) * 10.0 ** rng.integers(-4, 5, n)
     figures = {"examples": rank + 1, "loss": float(rng.normal()), "updates": rank % 4}
     seconds = {"reading": rank / 8, "compute": (7 - rank) ** 2 / 8}
@@ -41,7 +41,7 @@ def contribution(rank, rng, n=50):
 
 
 def contributions(count, seed=0):
-    """Fresh ones each time, for adding is in place."""
+    """New ones on each call, because addition is in place."""
     rng = np.random.default_rng(seed)
     return [(rank, contribution(rank, rng)) for rank in range(count)]
 
@@ -115,14 +115,14 @@ def test_a_shuffled_total_is_the_same_bits(rng):
 
 
 def test_the_order_of_adding_would_show():
-    """Without it, the tests above could not fail."""
+    """Otherwise the tests above could not fail."""
     ranks = [rank for rank, _ in contributions(9)]
     backwards = [(8 - rank, c) for rank, (_, c) in zip(ranks, contributions(9))]
     assert (total(backwards).vector != total(contributions(9)).vector).any()
 
 
 def test_a_tree_adds_as_its_levels_say():
-    """Eight workers, depth 3: pairs, pairs of pairs, and what the driver adds."""
+    """With eight workers and depth 3: pairs, pairs of pairs, and the driver's addition."""
     v = [c.vector for _, c in contributions(8)]
     wanted = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]))
     np.testing.assert_array_equal(tree_total(contributions(8), 8, 3).vector, wanted)
@@ -154,7 +154,7 @@ def test_without_results_there_is_no_total():
 
 
 def test_vectors_that_are_not_finite_add_up_quietly():
-    """The master says what has happened; numpy's warning would say it first, and less."""
+    """The master reports divergence; numpy's warning would come first and say less."""
     infinite = [np.float32([np.inf]), np.float32([-np.inf])]
     options = {"examples": 1, "loss": float("inf"), "updates": 1, "reading": 0.0, "compute": 0.0}
     ranked = [(rank, Contribution(vector=v, **options)) for rank, v in enumerate(infinite)]

@@ -1,4 +1,4 @@
-"""The garbage collection after each task of pyspark's daemon leaves our modules alone."""
+"""The garbage collection after each task of pyspark's daemon skips our modules."""
 
 import gc
 import subprocess
@@ -28,7 +28,7 @@ def test_they_are_frozen_once_after_each_import():
 
 
 def counts(schema, partition, rows):
-    """The objects of a task's process: those that a collection looks at, and the frozen ones."""
+    """Yields a task process's numbers of objects: those to be collected, and the frozen ones."""
     list(read_rows(schema, {}, partition, rows))
     gc.collect()
     yield len(gc.get_objects()), gc.get_freeze_count()

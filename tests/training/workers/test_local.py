@@ -1,4 +1,4 @@
-"""Workers that are processes: what they give, and that they neither hang nor stay behind."""
+"""Workers as processes: their results, and that they neither hang nor stay behind."""
 
 import multiprocessing
 import os
@@ -31,7 +31,7 @@ def blocks_of(workers, count=6, size=2, **options):
 
 
 def children():
-    """Also those that have ended and that nobody has waited for."""
+    """Includes zombies."""
     return {p.pid for p in psutil.Process().children(recursive=True)}
 
 

@@ -1,4 +1,4 @@
-"""Processes that stay until a task ends: their inputs, reports of their end, and cleanup."""
+"""Processes that stay until a task ends: their inputs, their final reports, and cleanup."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def workers():
 
 @pytest.fixture
 def launch(workers, tmp_path):
-    """A function that launches a task; what runs at the end of a test is stopped."""
+    """Launches a task; workers still running at the end of a test are stopped."""
     started = []
 
     def of(task, shares=((0, 2), (1,)), validation=None):

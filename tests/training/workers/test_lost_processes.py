@@ -1,4 +1,4 @@
-"""Workers whose processes end, hang or cannot read: the others neither wait nor take them over."""
+"""Worker processes that end, hang or cannot read: others neither wait nor take over their work."""
 
 import numpy as np
 import psutil
@@ -18,7 +18,7 @@ def fragile():
 
 @pytest.fixture
 def two(fragile):
-    """Two that a test may break; they are there before it begins to measure time."""
+    """Two workers that a test may break; they run before it starts to measure time."""
     assert still_works(fragile)
     return fragile
 
@@ -53,7 +53,7 @@ def test_a_process_that_hangs_is_named_when_its_time_is_over(name, two):
 
 
 def test_a_process_that_does_not_read_is_no_hang_either(two):
-    """A pipe holds some kilobytes; what does not fit waits for a reader."""
+    """A pipe holds some kilobytes; the rest waits for a reader."""
     psutil.Process(pids(two)[0]).suspend()
     two._processes[0].timeout = 0.5
     with pytest.raises(WorkerError, match="worker 0 .*: did not take its part .* within 0.5 s"):
@@ -67,7 +67,7 @@ def test_a_task_that_cannot_be_imported_is_an_error(two):
 
 
 class Unreadable:
-    """Travels well, and cannot be made again where it arrives."""
+    """Can be pickled but not unpickled."""
 
     def __reduce__(self):
         return divmod, (1, 0)

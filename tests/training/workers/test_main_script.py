@@ -1,4 +1,4 @@
-"""A script that starts workers as it is imported says so once, and is not run over and over."""
+"""A script that starts workers on import gets one error and does not run repeatedly."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ GUARDED = f"{FIT}if __name__ == '__main__':\n    Network(conf).fit(data)\n    pr
 
 
 def run(*arguments, text=None):
-    """(exit code, standard output, standard error) of this Python."""
+    """Runs this Python; returns (exit code, standard output, standard error)."""
     done = subprocess.run(
         [sys.executable, *arguments], input=text, capture_output=True, text=True, timeout=120
     )
@@ -41,7 +41,7 @@ def test_a_script_without_a_guard_is_named_and_its_workers_not_replaced(tmp_path
     code, out, err = run(str(path))
     assert code == 1 and "ended" not in out
     assert out.count("begun") <= 3  # here and in two workers
-    assert err.count("Traceback") <= 2  # the caller's own, and what came before it
+    assert err.count("Traceback") <= 2  # the caller's own, and its cause
     assert err.splitlines()[-1] == (
         f"sparkdl.errors.ConfigError: each worker process imports the script that starts it, and "
         f"{path} starts workers while it is imported; put the script's statements below "

@@ -1,4 +1,4 @@
-"""The worker without a process: it trains as one with a process does."""
+"""The worker in this process trains like one in a process of its own."""
 
 from types import SimpleNamespace
 
