@@ -1,4 +1,4 @@
-"""Zips of others: members that claim what cannot be are refused before memory is taken."""
+"""Foreign zips: members with impossible sizes are refused before memory is allocated."""
 
 import io
 import zipfile
@@ -10,13 +10,13 @@ from sparkdl.errors import DataError
 from sparkdl.interop import archives
 from sparkdl.interop.archives import read_members
 
-LONG = 8 << 20  # bytes, of which deflate leaves about 8 KB
+LONG = 8 << 20  # bytes; deflate compresses them to about 8 KB
 
 
 def archive_of(members, claims=()):
-    """Returns the bytes of a zip with {name: content}, of which some claim other sizes.
+    """Returns the bytes of a zip with {name: content} and false claims in its central directory.
 
-    `claims` has {name: {field of a ZipInfo: value}} for the directory at the end.
+    `claims` is {name: {field of a ZipInfo: value}}.
     """
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -29,7 +29,7 @@ def archive_of(members, claims=()):
 
 
 def overlapping():
-    """Returns a zip with the same bytes as 50 members."""
+    """Returns a zip whose 50 members share the same bytes."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("0.bin", bytes(LONG))
@@ -84,7 +84,7 @@ def test_what_cannot_be_is_refused_before_it_is_read(name, tmp_path, monkeypatch
 
 
 def test_honest_members_are_read(tmp_path):
-    """The zeros of an updater that has not begun are some times the weights, and take nothing."""
+    """The zeros of a fresh updater can be larger than the weights, but compress to very little."""
     weights = np.random.default_rng(0).bytes(8 << 20)
     text = b'{"layers": [' + b'{"units": 3, "bias": true}, ' * 30_000 + b"{}]}"
     members = {"c.json": text, "w.bin": weights, "u.bin": bytes(4 * len(weights)), "none": b""}

@@ -1,4 +1,4 @@
-"""Softmax along the last axis, and lengths of parts, against numpy."""
+"""Softmax along the last axis, and lengths of the parts of a split axis, against numpy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Constants that broadcast, as layers, against numpy."""
+"""Layers for operations with broadcast constants, against numpy."""
 
 import numpy as np
 import pytest

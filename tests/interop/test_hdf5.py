@@ -1,4 +1,4 @@
-"""HDF5 files whose texts are damaged."""
+"""HDF5 files with damaged strings."""
 
 import struct
 

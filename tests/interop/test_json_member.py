@@ -1,4 +1,4 @@
-"""Texts of JSON in files of others: mappings, no longer and of no more values than may be."""
+"""JSON in foreign files: mappings within limits of bytes and values."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A small net, its solver and its data, as files that a user of Caffe has."""
+"""A small net, its solver and its data, as a Caffe user's files."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ RECORDS = 46
 
 
 def write_solver(folder, text="", net=NET):
-    """The path of a solver with these fields more; its data are random and have a seed."""
+    """Writes a solver with additional fields, its net and seeded random data; returns its path."""
     rng = np.random.default_rng(4)
     columns = {"features": rng.integers(0, 255, (RECORDS, 1, 3, 3), np.uint8)}
     columns["labels"] = (columns["features"][:, 0, 0, :].argmax(1)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Captions as CaffeOnSpark numbers them; the numbers are worked out by hand from its tools."""
+"""Captions as ids like CaffeOnSpark's; the expected ids are worked out by hand from its tools."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Every type of Caffe's layers gives what its definition says, and gradients by differences."""
+"""Every type of Caffe layer: outputs by its definition, gradients by finite differences."""
 
 import numpy as np
 import pytest
@@ -17,13 +17,13 @@ BOTTOMS, TOPS = "abc", ("y", "z", "w")
 
 
 def net_of(case):
-    """A net of the layer alone, which has the name y."""
+    """Returns a net that consists of the layer, named y."""
     bottoms = BOTTOMS[: len(case.shapes)]
     text = f"layer {{ name: 'in' type: 'Input' {named('top', bottoms)} }}"
     text += f"layer {{ name: 'y' {case.text} "
     text += f"{named('bottom', bottoms)} {named('top', TOPS[: case.tops])} }}"
     shapes = dict(zip(bottoms, case.shapes))
-    if case.kind in ("Split", "ArgMax"):  # nothing is left of them alone
+    if case.kind in ("Split", "ArgMax"):  # they vanish without a layer that reads them
         last = TOPS[case.tops - 1]
         text += f"layer {{ name: 'end' type: 'Power' bottom: '{last}' top: 'end' }}"
     return load_net(parse_text(text, NetParameter), state_of("TEST"), shapes)
@@ -34,7 +34,7 @@ def named(field, blobs):
 
 
 def inputs_of(case, rng):
-    """{blob: (N, ...)}, whole numbers where the case says so."""
+    """Returns {blob: (N, ...)}, with whole numbers where the case asks for them."""
     found = {}
     for place, (blob, shape) in enumerate(zip(BOTTOMS, case.shapes)):
         x = rng.normal(size=(N, *shape))
@@ -51,7 +51,7 @@ def arrays_of(net, rng):
 
 
 def tops_of(net, case, params, buffers, inputs):
-    """What the net gives for the layer's tops."""
+    """Returns the net's values of the layer's tops."""
     sources = [net.blobs[top] for top in TOPS[: case.tops]]
     used = {name: inputs[name] for name in net.conf.input_shapes}
     asked = [name for name in sources if name not in inputs]
@@ -106,7 +106,7 @@ def test_backward(case, rng):
 
 
 def differences(function, name, values):
-    """The gradient of `function(name, values)` by central differences."""
+    """Returns the gradient of `function(name, values)` by central differences."""
     grad = np.empty_like(values)
     for at in np.ndindex(values.shape):
         up, down = values.copy(), values.copy()

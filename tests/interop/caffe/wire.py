@@ -1,4 +1,4 @@
-"""The form of protobuf's files written by hand, to check what reads and writes them against."""
+"""Protobuf messages encoded by hand, to check readers and writers against."""
 
 import struct
 
@@ -14,15 +14,15 @@ def doubles(*numbers):
 
 
 def single(number, value):
-    """A float that stands by itself, as a field that is not packed has it."""
+    """Returns a float as an element of an unpacked field."""
     return varint(number << 3 | 5) + floats(value)
 
 
 def shape(*sizes):
-    """Field 7 of a BlobProto."""
+    """Returns field 7 of a BlobProto."""
     return field(7, field(1, b"".join(map(varint, sizes))))
 
 
 def legacy(num, channels, height, width):
-    """Fields 1 to 4 of a BlobProto."""
+    """Returns fields 1 to 4 of a BlobProto."""
     return b"".join(field(i + 1, n) for i, n in enumerate((num, channels, height, width)))

@@ -1,4 +1,4 @@
-"""Models that Deeplearning4j trained and saved, with what it computes; java/ made them."""
+"""Models trained and saved by Deeplearning4j, with its outputs; java/ has the programs."""
 
 import json
 import zipfile
@@ -9,7 +9,7 @@ import numpy as np
 from sparkdl.interop.dl4j import read_dl4j
 
 FOLDER = Path(__file__).parent / "models"
-SHAPES = {"graves": (6, 3), "windows": (2, 9, 8)}  # where the file leaves them open
+SHAPES = {"graves": (6, 3), "windows": (2, 9, 8)}  # not given in the files
 NEW = ("mlp", "lenet", "graves", "graph", "options", "windows", "sequence")
 OLD = ("old_lenet", "old_graph")
 
@@ -19,12 +19,12 @@ def path_of(name):
 
 
 def read(name, after="", **options):
-    """Returns the net of a model, or of the same one after one more update."""
+    """Returns the net of a model; after="_next": after one more update."""
     return read_dl4j(path_of(name + after), shapes=SHAPES.get(name), **options)
 
 
 def arrays(name):
-    """Returns what Deeplearning4j was given and computes; sequences as (n, steps, features)."""
+    """Returns Deeplearning4j's inputs and outputs; sequences as (n, steps, features)."""
     with np.load(FOLDER / f"{name}.npz") as file:
         found = {key: file[key] for key in file}
     return {
@@ -53,7 +53,7 @@ def answers(name, kind):
 
 
 def changed(tmp_path, members, name="mlp", change=None):
-    """Returns the path of a copy with other members, or another configuration."""
+    """Returns the path of a copy with other members or a changed configuration."""
     path = tmp_path / "model.zip"
     with zipfile.ZipFile(path_of(name)) as old, zipfile.ZipFile(path, "w") as new:
         parts = {one: old.read(one) for one in old.namelist()}

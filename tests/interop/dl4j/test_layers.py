@@ -1,4 +1,4 @@
-"""Layers and options of Deeplearning4j, read from configurations with a change."""
+"""Layers and options of Deeplearning4j, read from modified configurations."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Models that Deeplearning4j saved: what they compute, and how their training goes on."""
+"""Models saved by Deeplearning4j: the same outputs, and the same next update."""
 
 import shutil
 from dataclasses import replace
@@ -34,7 +34,7 @@ def check_outputs(net, features, expected, atol=1e-5):
 
 
 def train_once(network, columns):
-    """Makes the next update on one batch."""
+    """Performs the next update, on one batch."""
     replica, state = network._load(), network.state
     ids = np.arange(len(next(iter(columns.values()))), dtype=np.uint64)
     rate = network.conf.rate_at(state.iteration, 0)
@@ -86,7 +86,7 @@ def test_normalizers_are_transforms():
         np.testing.assert_allclose(ours, given["normal"], rtol=1e-5, atol=1e-5)
 
     for_all(("mlp", "lenet"), check)
-    assert "apply it yourself" in read("graves").notes[0]  # a number for each feature of sequences
+    assert "apply it yourself" in read("graves").notes[0]  # one per feature of sequences
     mean, std = (np.array(getattr(read("graves").normalizer, name)) for name in ("mean", "std"))
     given = arrays("graves")
     np.testing.assert_allclose((given["x"] - mean) / std, given["normal"], atol=1e-5)
@@ -116,7 +116,7 @@ def test_all_that_is_not_supported_is_one_error():
 def test_a_model_predicts_a_column_of_rows_that_its_normalizer_was_made_for():
     def check(name):
         net, predictor, x = read(name), choose_predictor(path_of(name)), batch_columns(name)[0]
-        if (transform := net.network.transform) is not None:  # what it makes x of
+        if (transform := net.network.transform) is not None:  # undo it, to get the rows
             x = x * np.array(transform.std, np.float32) + np.array(transform.mean, np.float32)
         [layer] = predictor.outputs
         found = predictor.load([layer])({next(iter(predictor.inputs)): x})[layer]

@@ -1,6 +1,6 @@
-"""Layers of Keras: the layers that they are read from, and the shape of one example.
+"""Keras layers, each with the shape of one example.
 
-They are made by the test that takes them: some have JAX start its threads, which forks would miss.
+The tests create the layers, because some make JAX start threads, which forks would lack.
 """
 
 from functools import partial
@@ -10,14 +10,14 @@ from tests.interop.keras.models import keras
 
 
 class Deferred:
-    """Keras's layers by their names; what is called returns a partial, for `made`."""
+    """Keras's layers by name; calling one returns a partial for `made`."""
 
     def __getattr__(self, name):
         return partial(partial, getattr(keras.layers, name))
 
 
 def made(layer):
-    """Returns the layer of a partial, whose arguments may be such partials."""
+    """Returns the layer of a partial, whose arguments may be partials, too."""
     inner = [made(given) if isinstance(given, partial) else given for given in layer.args]
     return layer.func(*inner, **layer.keywords)
 
@@ -28,7 +28,7 @@ FIRST = {"data_format": "channels_first"}
 
 
 def windows(kind, steps, image, volume=None, **options):
-    """Rows of a layer of one, two and three axes: its class is `kind` with the number of axes."""
+    """Yields rows of a layer over one, two and three axes; `kind` is its class without "1D" etc."""
     shapes = {"1D": (STEPS, steps), "2D": (IMAGE, image), "3D": (VOLUME, volume)}
     for axes, (shape, given) in shapes.items():
         if given is not None:

@@ -1,4 +1,4 @@
-"""Whole Keras models: a function that builds each, and the shapes of its inputs."""
+"""Whole Keras models, each as a function that builds it and the shapes of its inputs."""
 
 from tests.interop.keras.models import draw_weights, keras
 
@@ -13,7 +13,7 @@ def sequential(shape, *layers):
 
 
 def functional(*shapes):
-    """Decorates a function from input tensors to output tensors."""
+    """Decorates a function from input tensors to outputs, so that it builds a functional model."""
 
     def decorate(connect):
         def build():
@@ -175,7 +175,7 @@ MODELS = {
     "squeeze": squeeze,
     "joined": joined,
 }
-WORDS = {"text", "masked"}  # their inputs are numbers of words
+WORDS = {"text", "masked"}  # their inputs are ids of words
 
 
 def built(name):

@@ -1,4 +1,4 @@
-"""Keras on JAX, and models of it with weights that are drawn."""
+"""Keras on JAX, and models with random weights."""
 
 import os
 from dataclasses import replace
@@ -20,7 +20,7 @@ def drawn(seed, *shape):
 
 
 def draw_weights(model, seed=1):
-    """Gives all weights of a model numbers that differ; variances stay above 0."""
+    """Sets all weights of a model to random numbers, and variances and gammas to at least 0.5."""
     rng = np.random.default_rng(seed)
     for weight in model.weights:
         values = rng.normal(size=weight.shape, scale=0.5)
@@ -30,12 +30,12 @@ def draw_weights(model, seed=1):
 
 
 def chain(*layers, shape):
-    """Returns a Sequential of layers."""
+    """Returns a Sequential of layers with random weights."""
     return draw_weights(keras.Sequential([keras.Input(shape), *layers]))
 
 
 def answer(model, features):
-    """Returns what a model computes, by one program: it costs less than one for each operation."""
+    """Returns a model's outputs by one compiled program, which is faster than one per operation."""
 
     @jax.jit
     def call(trained, others, features):

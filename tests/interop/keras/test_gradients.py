@@ -1,4 +1,4 @@
-"""Gradients of layers that were read, against Keras on JAX."""
+"""Gradients of layers read from Keras, against Keras on JAX."""
 
 import jax
 import numpy as np
@@ -10,8 +10,8 @@ from tests.interop.keras.models import chain, drawn, keras, train
 from tests.support.tables import for_all, in_parts
 
 RATE = 0.1
-OTHERWISE = {"GRU", "GRU back", "LSTM hard"}  # two biases that both move, dropout
-MOST = 2  # cases of a class
+OTHERWISE = {"GRU", "GRU back", "LSTM hard"}  # two trained biases; dropout
+MOST = 2  # cases per class
 
 
 def trained_cases():
@@ -28,7 +28,7 @@ def trained_cases():
 def moved_by_keras(model, x, y):
     """Takes one step of the model's optimizer on the mean squared error.
 
-    The gradients are compiled as a whole, in less than half the time.
+    Compiling all gradients as one program takes less than half the time.
     """
     trained = [weight.value for weight in model.trainable_variables]
     others = [weight.value for weight in model.non_trainable_variables]

@@ -1,4 +1,4 @@
-"""Which arrays of a model are trained, against Keras itself."""
+"""Which arrays of a model are trained, against Keras."""
 
 import json
 
@@ -17,7 +17,7 @@ STEPS = (6, 4)
 
 
 def thawed(layer, inside):
-    """Freezes a layer and all that is inside, but for one layer."""
+    """Freezes a layer and everything inside it except one layer."""
     layer.trainable = False
     inside(layer).trainable = True
     return layer
@@ -51,7 +51,7 @@ def built(name):
 
 
 def check_step(model):
-    """Compares all arrays after an update of both."""
+    """Checks that one update changes all arrays as in Keras."""
     model.compile(keras.optimizers.SGD(RATE), "mse")
     x, y = drawn(2, 3, *STEPS), drawn(3, 3, 2)
     ours = read_keras(model).network

@@ -1,4 +1,4 @@
-"""Constraints read from Keras and written for it, against Keras's own training."""
+"""Constraints read from Keras and written back, against Keras's own training."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def within(axis, limit=0.3):
 
 
 def windows(kind, axes, into, **options):
-    """Returns (layer, shape) with the constraints `into` of its kernels, and one of its bias."""
+    """Returns (layer, shape) with the constraints `into` on its kernels and one on its bias."""
     build = getattr(L, f"{kind}{axes}D{options.pop('end', '')}")
     layer = build(kernel_size=2, bias_constraint=within(0), **options, **into)
     return layer, {1: STEPS, 2: IMAGE, 3: VOLUME}[axes]
@@ -50,7 +50,7 @@ def attention(**options):
     return keras.Model(x, L.MultiHeadAttention(2, 2, **options)(x, x))
 
 
-# along the weights into one unit, which is what our norms are
+# along the weights into one unit, as our norms are
 RIGHT = {
     "dense": lambda: (L.Dense(3, kernel_constraint=within([0]), bias_constraint=within(0)), STEPS),
     "embedding": lambda: (L.Embedding(9, 3, embeddings_constraint=within(0)), (5,)),
@@ -66,7 +66,7 @@ RIGHT = {
     "depthwise 1": lambda: depthwise(1, 0),
     "depthwise 2": lambda: depthwise(2, [0, 1]),
     "one column": lambda: (L.Conv2D(3, (2, 1), kernel_constraint=within([0, 2])), IMAGE),
-    "one column, depthwise": lambda: (  # as EEGNet has it
+    "one column, depthwise": lambda: (  # as in EEGNet
         L.DepthwiseConv2D((5, 1), depth_multiplier=2, depthwise_constraint=within(0)),
         IMAGE,
     ),

@@ -128,7 +128,7 @@ OPTIMIZERS = {
 
 
 def compiled(optimizer):
-    """A model with weights that are pulled, unless gradients are clipped, and kept in bounds."""
+    """Returns a compiled model with constraints, and penalties unless gradients are clipped."""
     pulled = {"kernel_regularizer": keras.regularizers.L1L2(0.01, 0.02), "bias_regularizer": "l2"}
     pulled = {} if optimizer.clipvalue or optimizer.global_clipnorm else pulled
     layers = [L.Conv2D(3, 3, **pulled), L.BatchNormalization(), L.ReLU(), L.Flatten()]
@@ -157,7 +157,7 @@ def test_training_goes_on(ending, tmp_path):
 
 
 def behind_softmax():
-    """Layers at the end of a classifier of four classes, some of which change nothing in use."""
+    """Returns last layers of a classifier of four classes, some of them identities at inference."""
     return {
         "linear": [L.Softmax(), L.Activation("linear", dtype="float32")],
         "dropout": [L.Softmax(), L.Dropout(0.5)],
@@ -186,7 +186,7 @@ def test_a_softmax_that_is_an_output_too_stays(losses):
     soft = L.Softmax()(L.Dense(4)(features))
     model, x = keras.Model(features, [soft, L.Reshape((4,))(soft)]), drawn(1, 6, 5)
     model.compile("sgd", [loss and "sparse_categorical_crossentropy" for loss in losses])
-    if losses[0] is None:  # its loss would read what gives the other output
+    if losses[0] is None:  # its loss would read the layer before the other output
         with pytest.raises(UnsupportedError, match="an output of softmax that nothing else reads"):
             read_keras(model)
         return
@@ -278,7 +278,7 @@ def test_masked_steps_that_keras_repeats_are_a_note(zero):
     assert [("lstm" in note, "masked" in note) for note in net.notes] == [(True, True)] * (not zero)
 
 
-GRUS = {  # whether Keras has two biases that both move, where ours has one
+GRUS = {  # whether Keras trains two biases where ours has one
     "GRU": (lambda: L.GRU(3), True),
     "in both directions": (lambda: L.Bidirectional(L.GRU(3)), True),
     "reset before": (lambda: L.GRU(3, reset_after=False), False),

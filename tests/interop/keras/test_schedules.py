@@ -1,4 +1,4 @@
-"""Schedules of Keras, read from what it writes, against the rates that Keras gives itself."""
+"""Schedules read from Keras's configs, against Keras's own rates."""
 
 from functools import cache
 
@@ -34,7 +34,7 @@ SCHEDULES = {
 
 
 def rates(schedule):
-    """What Keras gives itself, by one program for all steps."""
+    """Returns Keras's own rates, by one compiled program for all steps."""
     compiled = jax.jit(schedule)
     return [float(compiled(t)) for t in range(STEPS)]
 
@@ -67,7 +67,7 @@ UNWRITTEN = [
     ours.WarmUpSchedule(steps=5, then=0.1),
     ours.PiecewiseConstantSchedule(rates=((0, 0.1),)),
     ours.SequentialSchedule(schedules=((0, 0.1), (5, 0.2))),
-    ours.SequentialSchedule(  # a cosine that begins elsewhere
+    ours.SequentialSchedule(  # a cosine from another rate
         schedules=(
             (0, ours.WarmUpSchedule(steps=5, then=0.1)),
             (5, ours.CosineSchedule(initial=0.2, steps=9)),

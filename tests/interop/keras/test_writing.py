@@ -1,4 +1,4 @@
-"""Networks written for Keras, against Keras itself; those that are read again stay the same."""
+"""Networks written for Keras, against Keras, and after they are read back."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ from tests.support.tables import for_all, in_parts
 
 
 def again(network, folder, outputs=None, **options):
-    """What Keras loads of a network that is written."""
+    """Writes a network and returns the model that Keras loads."""
     write_keras(network, folder / "written.keras", outputs, **options)
     return keras.models.load_model(folder / "written.keras")
 
@@ -72,7 +72,7 @@ def test_models_come_back_to_keras(names, tmp_path):
 
 @pytest.mark.slow
 def test_training_goes_on_in_keras(tmp_path):
-    """With the loss, the penalties, the optimizer and its state."""
+    """The loss, penalties, optimizer and its state are written."""
 
     def check(name):
         model = compiled(OPTIMIZERS[name]())
@@ -93,7 +93,7 @@ ZOO = ["lenet", "cifar10_quick"]
 
 @pytest.mark.parametrize("name", ZOO)
 def test_networks_of_the_zoo(name, tmp_path):
-    """Ours have images with their channels first, also as inputs of the model."""
+    """The written models take images channels first, as ours do."""
     network = Network(getattr(zoo, name)())
     x = drawn(1, 2, *network.conf.input_shape)
     back = again(network, tmp_path, compiled=False)
@@ -103,7 +103,7 @@ def test_networks_of_the_zoo(name, tmp_path):
 
 
 def branches():
-    """Two inputs, two outputs, layers that share, padding of images and a leaky relu."""
+    """Returns a network with two inputs and outputs, shared layers, padding and a leaky ReLU."""
     build = GraphBuilder()
     build.inputs = {"image": (2, 4, 4), "row": (3,)}
     leaky = {"type": "leaky_relu", "alpha": 0.3}
@@ -186,7 +186,7 @@ def test_what_is_frozen_stays_so_in_keras(name, tmp_path):
 
 
 def test_frozen_attention_is_for_predictions_alone(tmp_path):
-    """Keras trains what is inside of it again when it loads it."""
+    """Loading makes Keras train the layers inside it again."""
     build = GraphBuilder(x=(5, 4))
     attention = Frozen(layer=MultiHeadAttention(heads=2, head_size=2))
     build.add(attention, "x", "x", "x", name="y")

@@ -1,4 +1,4 @@
-"""The function that builds a live model: known by name, never loaded by one."""
+"""Functions that build live models: identified by name, but never imported by name."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Which layers lie between a live model and its loss."""
+"""Which layers are put between a live model and its loss."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from sparkdl.interop.live.output_activation import layers_before
 from sparkdl.nn.activations import ActivationFunction, Clip
 from sparkdl.nn.layers import LossLayer
 
-CASES = [  # (loss, activation, what is applied between)
+CASES = [  # (loss, activation, function put between)
     ("softmax_cross_entropy", None, None),
     ("softmax_cross_entropy", "softmax", None),
     ("sigmoid_cross_entropy", "sigmoid", None),

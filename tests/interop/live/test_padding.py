@@ -1,4 +1,4 @@
-"""Which inputs of live models may be padded, and what is refused."""
+"""Which inputs of live models may be padded, and which are refused."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Random numbers of the user go on as if a model had not been built in between."""
+"""Building a model does not affect the user's random numbers."""
 
 import random
 import threading
@@ -24,7 +24,7 @@ def test_numbers_go_on_behind_a_block_that_seeds_them():
 
 
 def test_blocks_of_two_threads_come_one_after_the_other():
-    """Else the later one ends with the numbers of the earlier one."""
+    """Otherwise the later one would restore states of the earlier one."""
     random.seed(1), np.random.seed(1)
     expected = drawn()
     random.seed(1), np.random.seed(1)
@@ -39,7 +39,7 @@ def test_blocks_of_two_threads_come_one_after_the_other():
     with keeping_states():
         random.seed(2), np.random.seed(2)
         other.start()
-        inside.wait(0.5)  # it gets in here only where nothing holds it back
+        inside.wait(0.5)  # it enters here only if nothing blocks it
     may_end.set()
     other.join()
     assert drawn() == expected

@@ -1,4 +1,4 @@
-"""MLflow's own tracking server on this machine, with SQLite: its application, in one process."""
+"""MLflow's tracking server, run on this machine in one process with SQLite."""
 
 import os
 import re
@@ -13,7 +13,7 @@ QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION
 
 @contextmanager
 def mlflow_server(folder):
-    """Yields its URL. `mlflow server` starts the same application, four processes of it."""
+    """Yields the server's URL. `mlflow server` runs the same application in four processes."""
     store = {
         "_MLFLOW_SERVER_FILE_STORE": f"sqlite:///{folder}/runs.db",
         "_MLFLOW_SERVER_ARTIFACT_ROOT": "mlflow-artifacts:/",

@@ -1,4 +1,4 @@
-"""What MLflow's own client finds on MLflow's own server is what the History holds."""
+"""Runs logged to MLflow: its own client reads from its own server what the History holds."""
 
 import math
 import sys
@@ -25,7 +25,7 @@ DATA = X, (X[:, 0] > 0).astype(int)
 
 @pytest.fixture(scope="module")
 def mlflow(tmp_path_factory):
-    """MLflow, whose server runs; a client of its own process could not say more."""
+    """MLflow, connected to a running server."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in QUIET.items():
             patch.setenv(name, value)
@@ -46,7 +46,7 @@ def no_automatic_listener():
 
 @pytest.fixture(scope="module")
 def logged(mlflow):
-    """(network, History, run) of a fit that `autolog` has logged, run by run as users do."""
+    """(network, History, run) of a fit that `autolog` has logged."""
     sparkdl.mlflow.autolog()
     net = Network(CONF)
     history = fit(net, epochs=3, validation=DATA)
@@ -59,7 +59,7 @@ def fit(net, *listeners, epochs=1, **options):
 
 
 def runs(mlflow):
-    """All runs, the newest first."""
+    """Returns all runs, newest first."""
     return mlflow.MlflowClient().search_runs(["0"], order_by=["start_time DESC"])
 
 
@@ -68,7 +68,7 @@ def last_run(mlflow):
 
 
 def metric(mlflow, run_id, name):
-    """(steps, values) in the order in which they were logged."""
+    """Returns (steps, values) of a metric in the order in which they were logged."""
     points = mlflow.MlflowClient().get_metric_history(run_id, name)
     return [point.step for point in points], [point.value for point in points]
 
@@ -167,7 +167,7 @@ def test_the_signature_has_the_shapes(mlflow, logged):
 
 
 def test_whole_numbers_are_so_in_the_signature(monkeypatch):
-    """Of a model of PyTorch or Keras that takes ids: MLflow would refuse them."""
+    """Otherwise MLflow would refuse the ids that a model of PyTorch or Keras takes."""
     pytest.importorskip("mlflow")
     conf = NetworkConf(input_shape=(4,), layers=[Output(units=3)])
     monkeypatch.setattr(NetworkConf, "integer_columns", frozenset({"features"}))
@@ -269,7 +269,7 @@ def test_a_fit_that_diverges_has_failed(mlflow):
 def test_the_model_is_that_with_which_the_fit_ends(mlflow):
     logger = sparkdl.mlflow.MLflowLogger(report=False)
     net = Network(CONF)
-    stop = EarlyStopping(patience=1, min_delta=1e9)  # so the first epoch is the best
+    stop = EarlyStopping(patience=1, min_delta=1e9)  # no later epoch is better than the first
     fit(net, stop, logger, epochs=5, validation=DATA)
     found = sparkdl.mlflow.load_model(f"runs:/{logger.run_id}/model")
     np.testing.assert_array_equal(found.state.params, net.state.params)
@@ -307,7 +307,7 @@ def test_after_disable_nothing_is_logged(mlflow):
     assert len(runs(mlflow)) == before + 1
 
 
-# What goes wrong
+# Errors
 
 
 @pytest.mark.slow

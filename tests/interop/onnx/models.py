@@ -1,4 +1,4 @@
-"""Small ONNX models for the tests, and what onnxruntime says of them."""
+"""Small ONNX models for the tests, and onnxruntime's outputs of them."""
 
 import numpy as np
 import onnx
@@ -7,7 +7,7 @@ from onnx import TensorProto, helper, numpy_helper, shape_inference
 
 
 def model(nodes, shape, constants=None, opset=17, inferred=True):
-    """Returns the ModelProto from "x" (batch, *shape) to "y", of a shape inferred or the same."""
+    """Returns a ModelProto from "x" (batch, *shape) to "y", of an inferred or the same shape."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", *shape])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None if inferred else ["n", *shape])
     stored = [numpy_helper.from_array(v, name) for name, v in (constants or {}).items()]

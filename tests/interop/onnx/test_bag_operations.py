@@ -1,4 +1,4 @@
-"""Networks of ids written as ONNX files, against onnxruntime."""
+"""Networks with embedding bags written as ONNX files, against onnxruntime."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_networks_of_tables(name, largest, tmp_path):
 @pytest.mark.parametrize("scale", [0.0, 0.1])
 @pytest.mark.parametrize("combine", ["sum", "mean", "sqrtn"])
 def test_bags_of_several_ids_with_weights(combine, scale, tmp_path):
-    """Bags that end early, empty ones, and ids without a row, which is 0 in the file."""
+    """Padded and empty bags, and ids without a row, which count as rows of 0 in the file."""
     build = GraphBuilder()
     bag = EmbeddingBag(
         name="words", dimension=3, width=4, combine=combine, weights="counts", scale=scale
@@ -49,10 +49,10 @@ def test_bags_of_several_ids_with_weights(combine, scale, tmp_path):
     x["counts"] = np.random.default_rng(0).uniform(0.5, 2, (3, 4)).astype(np.float32)
     network.fit((x, np.array([0, 1, 0])), 3, AllReduceSGD(workers=1))
     write_onnx(network, path)
-    x["counts"][2] = [1, -2, 1, 5] if combine == "mean" else 0  # they are divided by 0
+    x["counts"][2] = [1, -2, 1, 5] if combine == "mean" else 0  # the divisor is 0
     [theirs] = answers(path, None, x)
     np.testing.assert_allclose(theirs, network.predict(x), rtol=1e-5, atol=1e-6)
-    assert combine == "sum" or (theirs[2] == theirs[1]).all()  # as an empty bag
+    assert combine == "sum" or (theirs[2] == theirs[1]).all()  # like an empty bag
     x["features"] = np.array([[5, -1, -1, -1], [2**40, -1, -1, -1], [-1, -1, -1, -1]])
     [theirs] = answers(path, None, x)
     np.testing.assert_array_equal(theirs[:2], theirs[[2, 2]])

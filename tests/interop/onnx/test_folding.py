@@ -1,4 +1,4 @@
-"""What a graph computes from constants and from shapes, before any input is there."""
+"""Constant folding: what a graph computes from constants and shapes alone."""
 
 import numpy as np
 import pytest

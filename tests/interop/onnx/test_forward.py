@@ -1,4 +1,4 @@
-"""Operations of ONNX on arrays, where onnx's own tests do not ask, against onnxruntime."""
+"""ONNX operations on arrays, in cases beyond onnx's own tests, against onnxruntime."""
 
 from itertools import product
 
@@ -31,7 +31,7 @@ LSTM = {"w": drawn(4, 1, 12, 4), "r": drawn(5, 1, 12, 3)}
 
 
 def inside(taken):
-    """Returns an If whose branches have this node of images."""
+    """Returns an If node, both of whose branches are this node on images."""
     axes = [f"axis_{i}" for i in range(4)]
     result = helper.make_tensor_value_info(taken.output[0], TensorProto.FLOAT, axes)
     branch = helper.make_graph([taken], "branch", [], [result])
@@ -68,7 +68,7 @@ def cases():
     yield [node("MaxPool", "x", dilations=[2, 1], **CEIL)], IMAGE, {}, 13
     for mode, alias, outside in product(("linear", "cubic"), (0, 1), (0, 1)):
         options = {"mode": mode, "antialias": alias, "exclude_outside": outside}
-        if (mode, alias, outside) != ("linear", 0, 1):  # which onnxruntime refuses
+        if (mode, alias, outside) != ("linear", 0, 1):  # onnxruntime refuses that one
             yield [node("Resize", "x", "", "s", **options)], IMAGE, LESS, 19
 
     depthwise = {"w": drawn(6, 3, 1, 3, 2), "b": drawn(7, 3)}

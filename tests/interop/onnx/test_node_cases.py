@@ -1,4 +1,4 @@
-"""The node tests of the onnx package: each gives its numbers, or is refused by name."""
+"""The node tests of the onnx package: each gives the expected numbers or a named refusal."""
 
 from collections import Counter
 
@@ -14,10 +14,10 @@ from sparkdl.interop.onnx.messages import graphs_of
 from tests.interop.onnx.models import saved
 
 CONTROL = {"If", "Loop", "Scan", "SequenceMap"}
-REFUSED = {  # of the tests that count, by operation
+REFUSED = {  # number of counted tests by operation
     "Bernoulli": 3,  # random numbers
-    "Dropout": 4,  # in training: the same
-    "ImageDecoder": 9,  # pictures, which readers of data decode
+    "Dropout": 4,  # random numbers, in training
+    "ImageDecoder": 9,  # data readers decode images
     "Not": 3,  # opset 1
     "RandomUniformLike": 3,  # random numbers
 }
@@ -42,7 +42,7 @@ def domains_of(case):
 
 
 def counts(case):
-    """Returns whether a test is of the standard without control flow and strings."""
+    """Returns whether a test counts: one without control flow and strings."""
     ops = {node.op_type for node in nodes_of(case)}
     values = [*case.model.graph.input, *case.model.graph.output]
     return not ops & CONTROL and not any("elem_type: 8\n" in str(value.type) for value in values)
@@ -53,7 +53,7 @@ def array_of(value):
 
 
 def is_close(ours, theirs, case):
-    """Returns whether a value is right: an array with its type, a list of them, or None."""
+    """Returns whether a value matches: an array and its type, a list of them, or None."""
     if isinstance(theirs, list) or theirs is None:
         pairs = zip(ours or [], theirs or [], strict=True)
         return all(is_close(a, b, case) for a, b in pairs)
@@ -62,13 +62,13 @@ def is_close(ours, theirs, case):
         return False
     if theirs.dtype.kind in "biuOSU":
         return np.array_equal(ours, theirs)
-    steps = 2**-7 if theirs.dtype.name == "bfloat16" else 0  # one step of its numbers
+    steps = 2**-7 if theirs.dtype.name == "bfloat16" else 0  # one unit of its precision
     limits = {"rtol": max(case.rtol, steps), "atol": max(case.atol, 1e-6), "equal_nan": True}
     return np.allclose(ours.astype(np.float64), theirs.astype(np.float64), **limits)
 
 
 def runs_right(case, path):
-    """Returns whether all data of a case give its numbers; raises what computing it raises."""
+    """Returns whether a case gives the expected outputs for all of its data sets."""
     function = OnnxFunction(path)
     for given, wanted in case.data_sets:
         inputs = dict(zip(function.inputs, map(array_of, given), strict=True))
@@ -87,7 +87,7 @@ def trains_right(case, path):
 
 
 def sort(cases, is_right, folder):
-    """Returns (right, wrong, refused) tests."""
+    """Returns the cases that are (right, wrong, refused)."""
     right, wrong, refused = [], [], []
     for case in cases:
         try:
@@ -100,7 +100,7 @@ def sort(cases, is_right, folder):
 
 
 def cause_of(case):
-    """Returns the first operation of a refused test that is one of REFUSED, or its first."""
+    """Returns the first operation of a refused case that is in REFUSED, else its first one."""
     ops = [node.op_type for node in nodes_of(case)]
     return next((op for op in ops if op in REFUSED), ops[0])
 

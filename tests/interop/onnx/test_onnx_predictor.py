@@ -1,4 +1,4 @@
-"""ONNX files as predictors, against onnxruntime asked directly and numpy."""
+"""ONNX files as predictors, against onnxruntime itself and numpy."""
 
 import pickle
 import subprocess
@@ -72,7 +72,7 @@ def test_what_has_no_examples_in_front_is_refused(kind_of, shape, kind, says, tm
 
 
 def outside(folder):
-    """Returns a tensor whose numbers lie in another file, as a file of ONNX may name it."""
+    """Returns a tensor whose values are in an external file, as ONNX allows."""
     (folder / "secret").write_bytes(np.arange(4, dtype=np.float32).tobytes())
     tensor = TensorProto(name="w", data_type=1, dims=[4], data_location=TensorProto.EXTERNAL)
     for key, value in (("location", "secret"), ("length", "16")):
@@ -118,7 +118,7 @@ OUTSIDE = {
 @of_both
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_weights_in_other_files_are_not_read(kind_of, name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # where onnxruntime looks
+    monkeypatch.chdir(tmp_path)  # where onnxruntime looks for it
     nodes, more = OUTSIDE[name](outside(tmp_path))
     functions = more.pop("functions", [])
     x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 4]) for n in "xy")

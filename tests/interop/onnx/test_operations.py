@@ -1,4 +1,4 @@
-"""Every layer and activation written as ONNX: onnxruntime's numbers, or an error that names why."""
+"""Every layer and activation written as ONNX: onnxruntime's numbers, or an error that says why."""
 
 import numpy as np
 import onnxruntime
@@ -12,9 +12,9 @@ from sparkdl.training.network import Network
 from tests.nn.examples import ACTIVATIONS
 from tests.nn.layer_cases import LAYERS
 
-WITHOUT_ROWS = {"BatchReindex", "Stack", "Unstack"}  # what they give has no row for each example
+WITHOUT_ROWS = {"BatchReindex", "Stack", "Unstack"}  # their outputs have no row per example
 INDEXED = {"Embedding", "EmbeddingSequence"}
-REFUSED = {  # type of layer: why some of its rows have no form
+REFUSED = {  # type of layer: why some of its options cannot be written
     "AvgPool2D": "AvgPool of layer avgpool2d_1: dilation is not supported",
     "GRU": "Gru of layer gru_1: a mask is not supported",
     "GravesLSTM": "Lstm of layer graveslstm_1: a mask is not supported",

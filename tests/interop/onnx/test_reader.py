@@ -34,7 +34,7 @@ SEQUENCE, TWO = (5, 3), {"direction": "bidirectional"}
 
 
 def weights_of(gates, count=1, peepholes=False):
-    """W, R, B and P of recurrent operations of 4 units on sequences of 3 features."""
+    """Returns W, R, B and P of recurrent operations with 4 units on sequences of 3 features."""
     found = {
         "W": drawn(1, count, 4 * gates, 3),
         "R": drawn(2, count, 4 * gates, 4),
@@ -44,7 +44,7 @@ def weights_of(gates, count=1, peepholes=False):
 
 
 def over_steps(op, *inputs, last=False, **options):
-    """The nodes of a recurrent operation: its outputs of all steps, or the last state, as rows."""
+    """Returns the nodes of a recurrent operation that outputs all steps or the last state."""
     turned, names = node("Transpose", "x", to="t", perm=[1, 0, 2]), ["", "s"] if last else ["s"]
     made = helper.make_node(op, ["t", "W", "R", *inputs], names, hidden_size=4, **options)
     both = options.get("direction") == "bidirectional"
@@ -116,7 +116,7 @@ RECURRENT = {
     ),
 }
 
-ABOVE = [  # m: whether the first number of a step is above 0
+ABOVE = [  # m: whether the first feature of a step is positive
     node("Gather", "x", "i", to="f", axis=2),
     node("Relu", "f", to="r"),
     helper.make_node("Cast", ["r"], ["m"], to=TensorProto.BOOL),
@@ -139,7 +139,7 @@ ATTENTION = [
     node("Transpose", "m", to="mt", perm=[0, 2, 1, 3]),
     node("Reshape", "mt", "flat"),
 ]
-GENERAL = {  # what attention and exported modules are made of
+GENERAL = {  # building blocks of attention and of exported modules
     "attention": (
         ATTENTION,
         (5, 3),
@@ -457,7 +457,7 @@ SINCE = {
     "hard_swish": 14,
     "layer_norm": 17,
     "layer_norm_scale": 17,
-}  # opsets, where they are later than 13
+}  # first opset, if later than 13
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -569,7 +569,7 @@ def test_a_loss_makes_of_a_file_a_network_that_trains(tmp_path):
 
 
 def test_several_inputs_some_of_them_integers(tmp_path):
-    """Ids, and floats of another shape, as exported encoders have them."""
+    """Ids, and floats of another shape, as in exported encoders."""
     ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["n", "steps"])
     nodes = [
         node("Gather", "w", "ids", to="e"),
@@ -607,7 +607,7 @@ def test_a_mask_and_a_number_stay_as_they_are(tmp_path):
     ids=["alike", "turned"],
 )
 def test_a_constant_that_is_read_twice_is_one_parameter(second, count, tmp_path, caplog):
-    """Where two operations read it, a warning says that each has a copy."""
+    """If operations need it in different layouts, a warning says that each has a copy."""
     nodes = [node("MatMul", "x", "w", to="a"), node("Tanh", "a", to="t"), second]
     made, x = model(nodes, (4,), {"w": drawn(1, 4, 4)}), drawn(2, 3, 4)
     net = read_onnx(saved(made, tmp_path))
@@ -621,7 +621,7 @@ def test_a_constant_that_is_read_twice_is_one_parameter(second, count, tmp_path,
 
 @pytest.mark.parametrize("second", [[1, 1, 1, 1], [1, 2, 1, 1]], ids=["merged", "shared"])
 def test_norms_of_ones_and_zeros_are_not_shared(second, tmp_path, caplog):
-    """Exporters merge constants that are equal, as those of all norms before training."""
+    """Exporters merge equal constants, such as those of all norms before training."""
     nodes = [node("LayerNormalization", "x", "g", "b", to="a"), node("Tanh", "a", to="t")]
     nodes.append(node("LayerNormalization", "t", "g", "b"))
     arrays = {"g": np.float32(second), "b": np.zeros(4, np.float32)}

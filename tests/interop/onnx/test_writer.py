@@ -1,4 +1,4 @@
-"""Networks written as ONNX files, against onnxruntime; those that are read again stay the same."""
+"""Networks written as ONNX files, against onnxruntime, and after they are read back."""
 
 import numpy as np
 import onnxruntime
@@ -14,8 +14,8 @@ from sparkdl.training.transfer import replace_output
 
 SMALL = {"tokens": 20, "steps": 6, "width": 8, "depth": 2, "heads": 2}
 OPTIONS = {"bert": SMALL | {"classes": 3}, "gpt2": SMALL}
-WORDS = {"char_lstm", "transformer", "bert", "gpt2"}  # whose inputs are places in a vocabulary
-ZOO = {  # whether what is written can be read into a network again
+WORDS = {"char_lstm", "transformer", "bert", "gpt2"}  # their inputs are ids of a vocabulary
+ZOO = {  # whether the file can be read back into a network
     "lenet": True,
     "cifar10_quick": True,
     "cifar10_full": True,
@@ -28,7 +28,7 @@ ZOO = {  # whether what is written can be read into a network again
 
 
 def answers(path, names, inputs):
-    """What onnxruntime makes of a file."""
+    """Returns onnxruntime's outputs of a file."""
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     return session.run(names, inputs)
 
@@ -59,7 +59,7 @@ def test_networks_of_the_zoo(name, tmp_path):
 
 @pytest.mark.parametrize("padding_id", [None, 0])
 def test_means_of_texts_are_read_again(padding_id, tmp_path):
-    """Of padded ones, of which one is padding alone, too."""
+    """Also of padded texts, one of which is all padding."""
     network = Network(zoo.bert(**SMALL, classes=3, pooling="mean", padding_id=padding_id))
     path, x = tmp_path / "net.onnx", drawn(network.conf, 3, words=True)["features"]
     x[0, 4:], x[1] = 0, 0
@@ -71,7 +71,7 @@ def test_means_of_texts_are_read_again(padding_id, tmp_path):
 
 @pytest.mark.parametrize("name", ["lenet", "char_lstm"])
 def test_a_softmax_that_is_read_again_becomes_the_one_of_a_loss(name, tmp_path):
-    """Where an Identity ends the file, or a Reshape and an Identity do."""
+    """The file ends in an Identity, or in a Reshape and an Identity."""
     network, path = Network(getattr(zoo, name)()), tmp_path / "net.onnx"
     write_onnx(network, path)
     x = 5 * drawn(network.conf, 2)["features"]
@@ -81,7 +81,7 @@ def test_a_softmax_that_is_read_again_becomes_the_one_of_a_loss(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["transformer", "bert", "gpt2"])
 def test_what_is_read_again_trains_as_what_was_written(name, tmp_path):
-    """A table of tokens, attention with its masks, normalizations: all weights move alike."""
+    """Token tables, attention with masks, normalizations: all weights are updated alike."""
     small = {"width": 8, "depth": 2, "heads": 2, "steps": 6}
     words = {"symbols": 20} if name == "transformer" else {"tokens": 20}
     network, path = Network(getattr(zoo, name)(**small, **words)), tmp_path / "net.onnx"
@@ -103,7 +103,7 @@ def test_what_is_read_again_trains_as_what_was_written(name, tmp_path):
 
 
 def graph():
-    """Two inputs, two outputs, a layer that both share."""
+    """Returns a conf with two inputs, two outputs and a layer that both outputs read."""
     build = GraphBuilder()
     build.inputs = {"image": (2, 4, 4), "row": (3,)}
     conv = build.add(Conv2D(name="conv", filters=3, kernel_size=2, activation="relu"), "image")

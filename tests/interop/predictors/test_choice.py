@@ -1,4 +1,4 @@
-"""The predictor of whatever a user calls a model."""
+"""Which predictor is chosen for a user's model."""
 
 import json
 import logging
@@ -75,7 +75,7 @@ KERAS = {
 @pytest.mark.parametrize("kind", ["onnx", "what is read of it", "keras"])
 @pytest.mark.parametrize("row", [[[1, 2], [3, 4]], [1, 2, 3, 4]], ids=["steps", "flat"])
 def test_files_of_fixed_lengths_take_no_shorter_rows(kind, row, tmp_path):
-    """As onnxruntime and Keras do; a network of ours would pad them."""
+    """Like onnxruntime and Keras; a network of ours would pad them."""
     path = saved(model([node("Relu", "x")], [3, 2]), tmp_path)
     (tmp_path / "net.json").write_text(json.dumps(KERAS))
     given = {"onnx": path, "what is read of it": read_onnx(path), "keras": tmp_path / "net.json"}
@@ -88,7 +88,7 @@ def test_files_of_fixed_lengths_take_no_shorter_rows(kind, row, tmp_path):
 
 
 def whole_numbers(op, folder):
-    """The path of a file of one operation on whole numbers."""
+    """Returns the path of an ONNX file with one operation on integers."""
     x = helper.make_tensor_value_info("x", TensorProto.INT64, ["n", 3])
     y = helper.make_tensor_value_info("y", TensorProto.INT64, ["n", 3])
     graph = helper.make_graph([op], "net", [x], [y])

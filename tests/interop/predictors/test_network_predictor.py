@@ -1,4 +1,4 @@
-"""Networks as predictors: what `Network.features` gives, under names that were asked for."""
+"""Networks as predictors: the outputs of `Network.features`, under the requested names."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_what_a_fit_did_to_rows_is_done_to_these():
 
 
 def test_sequences_may_be_shorter_than_the_network():
-    """Unless they stand for a file, which takes none."""
+    """Unless the network was read from a file, which takes no shorter sequences."""
     layers = [LSTM(units=4), RnnOutput(units=2)]
     network = Network(NetworkConf(input_shape=(5, 3), layers=layers, seed=1))
     predictor = NetworkPredictor(network)
@@ -54,7 +54,7 @@ def test_sequences_may_be_shorter_than_the_network():
 
 
 def test_a_record_that_does_not_fit_is_an_error_of_data():
-    """It names the input, and the row where there are several."""
+    """It names the input, and the row if there are several."""
     rows = np.zeros((3, 6), np.float32)
     rows[1, 2] = np.nan
     cases = [("x", rows, "^row 1: x must be finite"), (None, rows[1:2], "^features must be finite")]

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of torch modules: those of the training tests."""
+"""Fixtures of the training tests, for the tests of torch modules."""
 
 from tests.training.conftest import crews, rng, spawned
 

@@ -1,4 +1,4 @@
-"""torch on the double of a GPU, whose memory is the host's: for torch a GPU, with CPU tensors."""
+"""A test double of a GPU for torch: its memory is the host's, its tensors are CPU tensors."""
 
 from contextlib import contextmanager
 
@@ -10,7 +10,7 @@ from tests.support.cuda.spawned import OnHost, here
 
 
 class HostGpu(module_device.Gpu):
-    """See Gpu. torch computes at once, so what is on the stream has to run before."""
+    """A Gpu for tests. torch computes immediately here, so the stream's pending work runs first."""
 
     name, numbers = "cpu", ()
 
@@ -31,7 +31,7 @@ class HostGpu(module_device.Gpu):
 
 
 class OnHostGpu(OnHost):
-    """A transform that changes no batch; see OnHost. Modules compute on a HostGpu from then on."""
+    """An OnHost transform: leaves batches alone, and once unpickled makes modules use a HostGpu."""
 
     def __reduce__(self):
         return there, (self.module,)

@@ -1,4 +1,4 @@
-"""Modules for the tests, and data that they can learn."""
+"""Modules for the tests, and data they can learn."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def perceptron():
 
 
 def lenet(dropout=0.0, norm=False):
-    """A small LeNet for images of 8 x 8."""
+    """Returns a small LeNet for images of 8 x 8."""
     from torch import nn
 
     between = [nn.BatchNorm2d(4)] * norm
@@ -24,12 +24,12 @@ def lenet(dropout=0.0, norm=False):
 
 
 def whole_lenet():
-    """With buffers and random numbers as well."""
+    """Returns `lenet` with buffers and random numbers."""
     return lenet(dropout=0.3, norm=True)
 
 
 def transformer():
-    """Classifies texts of 6 symbols."""
+    """Returns a classifier of texts of 6 symbols."""
     import torch
     from torch import nn
 
@@ -51,7 +51,7 @@ def transformer():
     return Texts()
 
 
-MODULES = {  # name: (make, input shape, type of the input)
+MODULES = {  # name: (make, input shape, input type)
     "perceptron": (perceptron, (4,), "float32"),
     "lenet": (lenet, (1, SIDE, SIDE), "float32"),
     "transformer": (transformer, (STEPS,), "int64"),
@@ -64,14 +64,14 @@ def model(name="perceptron", make=None, **options):
 
 
 def linear(**options):
-    """A TorchModel of one layer, but for what options say."""
+    """Returns a TorchModel of one layer, unless `options` say otherwise."""
     from torch import nn
 
     return TorchModel(**{"make": lambda: nn.Linear(4, 3), "input_shape": (4,)} | options)
 
 
 class Partitions(problems.Partitions):
-    """A source for a module of MODULES, with as many records in each partition as asked for."""
+    """A source for a module of MODULES, with `counts[i]` records in partition i."""
 
     def __init__(self, name, counts, seed=2):
         rng, total = np.random.default_rng(seed), sum(counts)

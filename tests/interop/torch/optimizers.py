@@ -1,4 +1,4 @@
-"""Optimizers of torch for the tests, as functions of a module, and training by torch alone."""
+"""torch optimizers for the tests, as functions of a module, and training by torch alone."""
 
 from sparkdl.interop.torch.module_arrays import load_torch
 
@@ -23,11 +23,11 @@ def by_groups(module):
     return load_torch().optim.SGD(groups, lr=0.05, momentum=0.9)
 
 
-TWINS = {"Sgd": sgd, "Momentum": momentum, "Adam": adamw}  # of the optimizers of master_table
+TWINS = {"Sgd": sgd, "Momentum": momentum, "Adam": adamw}  # for the optimizers in master_table
 
 
 def train(module, optimizer, batches, scheduler=None):
-    """Gives the learning rates of the first group."""
+    """Trains by torch and returns the learning rates of the first parameter group."""
     torch, used = load_torch(), []
     for batch in batches:
         used.append(optimizer.param_groups[0]["lr"])

@@ -1,4 +1,4 @@
-"""What a module is given, and what its first values follow from."""
+"""Inputs of modules, and what determines their initial values."""
 
 import random
 
@@ -18,7 +18,7 @@ nn = torch.nn
 
 
 class Digits(nn.Module):
-    """Gives the last two digits of ids; looks up those below 3."""
+    """Returns the last two digits of ids; with a table, looks up ids below 3."""
 
     def __init__(self, table=False):
         super().__init__()
@@ -77,7 +77,7 @@ def test_what_is_no_id_is_refused(name):
 
 
 class Shuffled(nn.Module):
-    """With constants of numpy's and Python's random numbers."""
+    """Has constants drawn by numpy and Python's random."""
 
     def __init__(self):
         super().__init__()
@@ -138,7 +138,7 @@ def test_a_new_model_begins_with_what_its_function_gives_now(tmp_path):
 
 
 class Silent(nn.Linear):
-    """Its modes are set, and nothing is given back."""
+    """Its `train` and `eval` return None."""
 
     def __init__(self):
         super().__init__(4, 3)

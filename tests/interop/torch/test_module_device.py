@@ -1,4 +1,4 @@
-"""A module on a double of a GPU: torch and the backend's programs share its memory."""
+"""Modules on a test double of a GPU, whose memory torch shares with the backend's programs."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ NCCL = "tests.support.cuda.nccl_backend"
 
 
 def normed():
-    """With buffers; the double draws no random numbers as a GPU does."""
+    """Has buffers but no dropout, as the double does not draw a GPU's random numbers."""
     return lenet(norm=True)
 
 
@@ -41,7 +41,7 @@ MODULES = {"lenet": normed, "transformer": None}
 
 @pytest.fixture
 def gpu(monkeypatch):
-    """A GPU for this process, on which torch computes."""
+    """Gives this process a GPU on which torch computes."""
     if not available():
         pytest.skip("no g++ to run the kernels of cuda on the host")
     monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.backend")
@@ -49,7 +49,7 @@ def gpu(monkeypatch):
 
 
 def replicas(conf):
-    """The replica of a GPU, and that of the processor."""
+    """Returns a replica on the GPU and one on the CPU."""
     return [conf.replica_class(conf, backend) for backend in ("cuda", "auto")]
 
 
@@ -80,13 +80,13 @@ def test_steps_are_those_of_the_processor(kind, optimizer, gpu):
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_vectors_that_the_host_writes_are_the_modules(optimizer, gpu):
-    """As when parameters have been averaged, or a fit goes on from a checkpoint."""
+    """As after an average of parameters, or at the start of a resumed fit."""
     conf = model("lenet", normed, **OPTIMIZERS[optimizer])
     one, other = replicas(conf)
     first, second, *_ = batches("lenet")
     for t in (1, 2):
         other.step(first, conf.rate_at(t, 0), t)
-    for each in (one, conf.replica_class(conf, "cuda")):  # the second has made no step before
+    for each in (one, conf.replica_class(conf, "cuda")):  # the second is new
         each.load(*(np.array(v) for v in (other.params, other.buffers, other.slots)))
     one.step(first, conf.rate_at(9, 0), 9)
     one.load(other.params, other.buffers, other.slots)
@@ -104,7 +104,7 @@ def test_a_prediction_changes_nothing(gpu):
 
 
 def test_marks_come_behind_the_gradients_that_they_stand_for(gpu):
-    """What waits for a mark alone sees final gradients; unused parameters have one, too."""
+    """Waiting for a mark is enough to see final gradients; unused parameters have marks, too."""
     conf = model("transformer")
     one, other = replicas(conf)
     batch, *_ = batches("transformer")
@@ -125,7 +125,7 @@ def test_marks_come_behind_the_gradients_that_they_stand_for(gpu):
 
 
 def test_marks_are_put_while_no_other_thread_puts_work_on_the_device(gpu):
-    """Into a graph that it captures, for one."""
+    """Another thread might be capturing a graph, for example."""
     conf, owned = model("transformer"), []
     one, _ = replicas(conf)
     lock, make = base.get("cuda").device.lock, one._device.mark
@@ -156,7 +156,7 @@ class OnGpus(Partitions):
     transform = OnHostGpu(NCCL)
 
 
-@pytest.mark.slow  # processes are spawned
+@pytest.mark.slow  # spawns processes
 def test_gradients_that_stay_on_gpus_give_the_weights_of_processors(spawned, monkeypatch):
     if not available():
         pytest.skip("no g++ to run the kernels of cuda on the host")
@@ -184,11 +184,11 @@ def test_memory_of_a_device_is_told_by_cudas_interface():
     found = module_device.cuda_array(memory)
     interface = found.__cuda_array_interface__
     assert interface == {"shape": (5,), "typestr": "<f4", "data": (4096, False), "version": 3}
-    assert found.memory is memory  # which lives as long as the tensor
+    assert found.memory is memory  # which thus lives as long as the tensor
 
 
 def rounded():
-    """What torch has been told of products, of convolutions and of recurrent layers."""
+    """Returns torch's precision settings for products, convolutions and recurrent layers."""
     backends = torch.backends
     places = backends.cuda.matmul, backends.cudnn.conv, backends.cudnn.rnn
     return [place.fp32_precision for place in places]
@@ -208,7 +208,7 @@ def of_all():
 
 @pytest.fixture
 def telling():
-    """Gives torch back what it is told in a test."""
+    """Restores torch's precision settings after a test."""
     yield
     torch.backends.fp32_precision = "none"
     of_old(False)

@@ -1,4 +1,4 @@
-"""A module trains with torch's own optimizers, under masters as in one process."""
+"""Modules train with torch's own optimizers; masters give the same weights as one process."""
 
 from dataclasses import replace
 
@@ -166,7 +166,7 @@ def test_another_optimizer_makes_another_layout():
     conf = model("lenet", torch_optimizer=lambda m: torch.optim.AdamW(m.parameters(), lr=0.02))
     assert replace(conf, seed=5).slots_layout.entries == conf.slots_layout.entries
     with pytest.raises(ConfigError, match="optimizer must be left out with torch_optimizer"):
-        replace(conf, torch_optimizer=sgd)  # of another learning rate
+        replace(conf, torch_optimizer=sgd)  # with another learning rate
     same = replace(conf, torch_optimizer=lambda m: torch.optim.SGD(m.parameters(), lr=0.02))
     assert same.slots_layout.size == 0 < conf.slots_layout.size
     for other in (Adam(learning_rate=0.02), Sgd(learning_rate=0.5)):
@@ -180,10 +180,10 @@ def test_predictions_need_no_optimizer():
     assert replica._optimizer is None and len(replica.programs(4)) == 1
 
 
-PLACES = {  # optimizer: state that torch has on the processor where parameters are on a GPU
+PLACES = {  # optimizer: state that torch keeps on the CPU if parameters are on a GPU
     "AdamW": (lambda m: torch.optim.AdamW(m.parameters()), {"step"}),
     "AdamW, fused": (lambda m: torch.optim.AdamW(m.parameters(), fused=True), set()),
-    "ASGD": (lambda m: torch.optim.ASGD(m.parameters()), {"step"}),  # not its eta and mu
+    "ASGD": (lambda m: torch.optim.ASGD(m.parameters()), {"step"}),  # but not eta and mu
 }
 
 

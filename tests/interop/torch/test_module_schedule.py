@@ -1,4 +1,4 @@
-"""A module trains under torch's own schedulers as in one process of torch."""
+"""Modules train with torch's own schedulers as in one process of torch."""
 
 from dataclasses import replace
 from functools import partial
@@ -70,10 +70,10 @@ def test_each_has_groups_move_as_in_torch_and_in_another_process_too(name):
     params = params_of_two_processes(conf, batch, 9)
     assert_close(params, vector_of(module, conf), 1e-5)
     assert len(set(used)) > 1
-    assert used == [conf.optimizer.rate_at(t, 5) for t in range(9)]  # asked again, what is shown
+    assert used == [conf.optimizer.rate_at(t, 5) for t in range(9)]  # the rates that are shown
 
 
-TRAINED = [  # the others refuse an optimizer of torch
+TRAINED = [  # the others refuse torch's optimizers
     name
     for name in JOINT
     if name in WHOLE and not isinstance(MASTERS[name].master, ParameterServer)
@@ -104,7 +104,7 @@ def onecycle_of_epochs(optimizer):
 
 @pytest.mark.parametrize("name", ["all-reduce", "averaging by the driver"])
 def test_a_scheduler_of_epochs_is_stepped_between_them(name, crews):
-    """Its rates and momenta are those of torch's own loop; so they are where a fit goes on."""
+    """Rates and momenta equal those of a plain torch loop, also in a resumed fit."""
     row, workers, data = MASTERS[name], crews(2), Partitions("lenet", UNEVEN)
     master = replace(row.master, **row.joint)
     scheduler = {"torch_scheduler": onecycle_of_epochs, "torch_scheduler_per": "epoch"}
@@ -141,7 +141,7 @@ def test_a_resumed_fit_ends_with_the_bits_of_the_uninterrupted_one(crews, tmp_pa
 
 @pytest.mark.parametrize("aggregation", ["driver", "peers"])
 def test_slots_that_begin_anew_do_not_begin_the_schedule_anew(aggregation, crews):
-    """SGD without momentum has none, so the weights are those of slots that are averaged."""
+    """SGD without momentum has no slots, so averaging them or not gives the same weights."""
     conf = model("lenet", torch_optimizer=TWINS["Sgd"], torch_scheduler=in_turn)
     data, options = Partitions("lenet", [40, 40]), {"aggregation": aggregation, "workers": 2}
     params = []

@@ -1,4 +1,4 @@
-"""What a forward pass assigns: the array's own in training, as in torch, and forgotten in use."""
+"""Arrays that a forward pass assigns: kept in training, as in torch, and undone in predictions."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ nn, RATE = torch.nn, 0.5
 
 
 class Plain(nn.Module):
-    """A linear layer, and what its sub-classes read and write beside it."""
+    """A linear layer, and buffers that subclasses read and write."""
 
     def __init__(self):
         super().__init__()
@@ -27,7 +27,7 @@ class Plain(nn.Module):
 
 
 class MaxNorm(Plain):
-    """The idiom of EEGNet."""
+    """Limits weights as EEGNet does."""
 
     def forward(self, x):
         weight = self.out.weight
@@ -50,7 +50,7 @@ class MaxNormAfterwards(Plain):
 
 
 class Transposing(Plain):
-    """The memory stays the same, the order of its numbers does not."""
+    """Keeps the memory of an array but changes the order of its axes."""
 
     def __init__(self):
         super().__init__()
@@ -63,7 +63,7 @@ class Transposing(Plain):
 
 
 class Mean(Plain):
-    """Its gradient is that of the old mean."""
+    """Updates a mean after using it, so gradients depend on the old one."""
 
     def forward(self, x):
         y = self.out(x) * self.mean
@@ -86,7 +86,7 @@ class MeanOfData(Plain):
 
 
 class Equal(Plain):
-    """Assigns a constant what it is."""
+    """Assigns an equal value to a constant."""
 
     def forward(self, x):
         self.places = self.places.clone()
@@ -94,7 +94,7 @@ class Equal(Plain):
 
 
 class Turning(Plain):
-    """Constants that change in use alone."""
+    """Changes a constant in eval mode only."""
 
     def forward(self, x):
         y = self.out(x)[:, self.places]
@@ -131,7 +131,7 @@ class Inferred(Plain):
 
 
 class Renormed(Plain):
-    """A table of symbols, whose rows torch shortens wherever they are looked up."""
+    """Has a table whose rows torch renormalizes whenever they are looked up."""
 
     def __init__(self):
         super().__init__()
@@ -175,7 +175,7 @@ WRITE += [Equal, Turning, TurningInPlace, Normed, Inferred, Renormed, RenormedBa
 
 
 def start(make):
-    """(Replica, batch, the module of torch that it begins as)"""
+    """Returns (replica, batch, torch module with the same initial values)."""
     conf, data = model(make=make, optimizer=Sgd(learning_rate=RATE)), Partitions("perceptron", [8])
     [batch] = data.read(data.splits()[0])
     torch.manual_seed(conf.seed)
@@ -203,7 +203,7 @@ def test_it_trains_as_in_torch(make):
 
 @pytest.mark.parametrize("make", WRITE)
 def test_use_leaves_no_trace(make):
-    """In two batches as in one, before a fit and behind it."""
+    """Repeated predictions are equal, and do not affect later training."""
     replica, batch, module = start(make)
     other, _, _ = start(make)
     with torch.no_grad():

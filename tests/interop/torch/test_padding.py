@@ -1,4 +1,4 @@
-"""Sequences with fewer steps than a module takes: refused, zeros, or zeros and a mask."""
+"""Sequences shorter than a module's input: refused, padded with zeros, or padded with a mask."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ MASK = (np.arange(5) < LENGTHS[:, None]).astype(np.float32)
 
 
 class Texts(torch.nn.Module):
-    """The mean of the steps' numbers, of those that there are if it is told."""
+    """Averages over the steps, or over the existing steps if it gets a mask."""
 
     def __init__(self):
         super().__init__()

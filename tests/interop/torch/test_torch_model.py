@@ -1,4 +1,4 @@
-"""A module as a network: what it is made of, what it predicts, and what is refused."""
+"""Modules as networks: their configuration, predictions, and refused modules."""
 
 import pickle
 import subprocess
@@ -75,7 +75,7 @@ except Exception as error:
 
 
 def test_another_process_is_told_to_give_the_function_first(tmp_path):
-    """Loading a document imports and runs nothing that it names."""
+    """Loading a document does not import or run anything that it names."""
     Network(model("lenet")).save(tmp_path / "model")
     done = subprocess.run(
         [sys.executable, "-c", ELSEWHERE, tmp_path / "model"],
@@ -104,7 +104,7 @@ def test_a_function_of_the_same_name_is_another_model():
 
 
 F = nn.functional
-HEADS = {  # (loss, output_activation): (the loss of logits, predictions), as torch computes them
+HEADS = {  # (loss, output_activation): torch's (loss of logits, predictions)
     ("mse", "identity"): (F.mse_loss, lambda z: z),
     ("mse", "sigmoid"): (lambda z, y: F.mse_loss(z.sigmoid(), y), torch.sigmoid),
     ("mae", "softmax"): (lambda z, y: F.l1_loss(z.softmax(1), y), lambda z: z.softmax(1)),
@@ -141,7 +141,7 @@ def test_predictions_and_losses_are_those_of_the_output_activation(loss, activat
 
 
 def test_the_regression_of_the_guide(rng):
-    """One unit, and labels of one number each."""
+    """One unit, and labels of shape (n,)."""
     options = {"loss": "mse", "output_activation": "identity"}
     network = Network(linear(make=lambda: nn.Linear(4, 1), **options))
     x = rng.normal(size=(40, 4)).astype(np.float32)
@@ -231,7 +231,7 @@ def test_what_cannot_be_sent_is_refused_by_name():
 
 
 def test_what_a_function_reads_is_as_it_was_when_it_was_given():
-    """In a notebook a name may change between two models; the later one must not be the first."""
+    """In a notebook, a global may change between two models, which must then differ."""
     names = {"__name__": "__main__", "FILL": 1.0}
     exec(SURROUNDINGS, names)
     one = TorchModel(make=names["make"], input_shape=(2,), loss="mse")

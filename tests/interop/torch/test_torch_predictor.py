@@ -1,4 +1,4 @@
-"""Modules of torch as predictors: any inputs and outputs, against the module called directly."""
+"""torch modules as predictors, with any inputs and outputs, against direct calls."""
 
 import pickle
 
@@ -15,7 +15,7 @@ IDS = ("int64", (None,))
 
 
 def encoder():
-    """Takes and gives arrays as encoders of texts do."""
+    """Returns a module with the inputs and outputs of text encoders."""
     torch.manual_seed(3)
 
     class Encoder(torch.nn.Module):
@@ -53,13 +53,13 @@ def test_an_only_input_has_any_name():
 
 
 def test_steps_that_are_pooled_are_an_open_axis():
-    """Two and three of them give one."""
+    """Two and three steps both give one, so the length of the output is open."""
     predictor = TorchPredictor(lambda: torch.nn.MaxPool1d(2), inputs={"x": ("float32", (4, None))})
     assert predictor.outputs == {"output": ArraySpec("float32", (4, None))}
 
 
 class Positions(torch.nn.Module):
-    """Takes five steps at most, as a table of positions does."""
+    """Takes at most five steps, the size of its table of positions."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""A module trains under every master as torch itself trains it on the joint batch."""
+"""Modules train under every master as in torch on the joint batch."""
 
 import os
 import signal
@@ -44,7 +44,7 @@ def fit(conf, master, workers, data, epochs=2, **options):
 
 
 def first_module(conf):
-    """The module with the values that the network starts from."""
+    """Returns the module with the initial values of the network."""
     torch.manual_seed(conf.seed)
     return conf.make()
 
@@ -104,7 +104,7 @@ def test_adam_of_one_process_is_torchs(channels_last):
 
 @pytest.mark.parametrize("name", by_kind(EXACT))
 def test_a_seed_gives_the_same_bits_twice(name, crews):
-    """Dropout and the statistics of batches included."""
+    """Even with dropout and batch statistics."""
     data, master = Partitions("lenet", UNEVEN), MASTERS[name].master
     conf = model("lenet", whole_lenet, optimizer=Momentum(learning_rate=0.05))
     one, two = (fit(conf, master, crews(2), data).state for _ in range(2))
@@ -173,7 +173,7 @@ def test_a_loss_that_is_not_finite_ends_the_fit(crews):
 
 
 class Parts(torch.nn.Module):
-    """A linear layer, with what its sub-classes do to buffers."""
+    """A linear layer, with buffers that subclasses change."""
 
     def __init__(self):
         super().__init__()
@@ -203,7 +203,7 @@ class Counted(Parts):
 
 
 class Masked(Parts):
-    """With a causal mask, a frozen layer, and one buffer that follows the batches."""
+    """Has a causal mask, a frozen layer, and a buffer that follows the batches."""
 
     def __init__(self):
         super().__init__()
@@ -243,7 +243,7 @@ class Reentrant(Parts):
 
 
 def gradient(make, count=2):
-    """(Replica, batch) after so many gradients."""
+    """Returns (replica, batch) after `count` gradients."""
     conf, data = model(make=make), Partitions("perceptron", [8])
     [batch] = data.read(data.splits()[0])
     replica = Network(conf).replica

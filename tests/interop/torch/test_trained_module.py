@@ -1,4 +1,4 @@
-"""A trained module leaves sparkdl with its weights."""
+"""Trained modules are returned with their weights."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs torch: python build.py test -
 
 
 def test_it_predicts_what_the_network_does(rng, tmp_path):
-    """From a state_dict, in a module that was built anew."""
+    """Its state_dict is loaded into a new module."""
     optimizer = Momentum(learning_rate=0.05)
     network = Network(model("lenet", whole_lenet, optimizer=optimizer))
     x = rng.normal(size=(60, 1, 8, 8)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Caffe's blobs mean in a network what Caffe computes with them, and come back to the bit."""
+"""Caffe's blobs loaded into networks: Caffe's outputs, and the same bits when saved again."""
 
 from functools import partial
 
@@ -28,7 +28,7 @@ from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.saving.state import TrainState
 from tests.nn.networks.test_graph import batch_of
 
-# Caffe's layers by hand: x and blobs as Caffe has them, one example without its axis
+# Caffe's layers by hand: x and blobs in Caffe's layouts, for one example without the batch axis
 
 
 def inner_product(x, w, b):
@@ -40,7 +40,7 @@ def transposed_product(x, w):
 
 
 def convolution(x, w, b):
-    """Two groups, 3 x 2 windows."""
+    """Convolves with 3 x 2 windows in two groups."""
     channels, rows, columns = x.shape
     y = np.zeros((len(w), rows - 2, columns - 1))
     for o, i, j in np.ndindex(y.shape):
@@ -51,7 +51,7 @@ def convolution(x, w, b):
 
 
 def deconvolution(x, w, b):
-    """Two groups, 2 x 2 windows two apart: each number of x adds a window to y."""
+    """Adds a 2 x 2 window to y for each element of x, in two groups with stride 2."""
     channels, rows, columns = x.shape
     each = w.shape[1]
     y = np.zeros((2 * each, 2 * rows, 2 * columns))
@@ -82,7 +82,7 @@ def prelu(x, alpha):
 IMAGE = (4, 5, 6)
 PRODUCT = "type: 'InnerProduct' inner_product_param { num_output: 3 %s }"
 FILTERS = "convolution_param { num_output: 6 group: 2 kernel_h: %d kernel_w: 2 stride: %d }"
-# what the layer says, the shapes of Caffe's blobs, what it computes
+# the layer's text, the shapes of Caffe's blobs, the computation
 CASES = {
     "InnerProduct": (PRODUCT % "", [(3, 120), (3,)], inner_product),
     "InnerProduct, transposed": (
@@ -163,7 +163,7 @@ def test_they_come_back_as_they_were(name, end, rng, tmp_path):
     assert after.buffers.tobytes() == before.buffers.tobytes()
 
 
-# Layers that are several of ours, or none of Caffe's own
+# Layers that become several of ours, or that Caffe does not have
 
 NETS = {
     "Parameter": (
@@ -213,11 +213,11 @@ def test_a_net_computes_what_caffe_does(name, rng, tmp_path):
     assert all(np.array_equal(x, y) for n in again for x, y in zip(again[n], weights[n]))
 
 
-# Layers that take sequences
+# Layers of sequences
 
 
 def lstm(x, w, b, wh):
-    """Caffe's LSTM: gates in the order i, f, o, g."""
+    """Computes Caffe's LSTM, with the gates in the order i, f, o, g."""
     h = c = np.zeros(wh.shape[1])
     ys = []
     for step in x:
@@ -265,7 +265,7 @@ def test_a_layer_of_sequences_computes_what_caffe_does(name, rng, tmp_path):
 
 
 def rnn(x, w, b, wh, wo, bo):
-    """Caffe's RNN: what it gives of each state is an inner product of its own."""
+    """Computes Caffe's RNN, whose outputs are an inner product of the states."""
     h, ys = np.zeros(len(b)), []
     for step in x:
         h = np.tanh(w @ step + b + wh @ h)
@@ -274,7 +274,7 @@ def rnn(x, w, b, wh, wo, bo):
 
 
 def with_static(recurrence):
-    """The same with an input beside that is there at each step, and its weights as third blob."""
+    """Returns a recurrence with a static input at each step, whose weights are the third blob."""
 
     def computed(x, static, w, b, ws, *rest):
         both = np.concatenate([x, np.repeat(static[None], len(x), 0)], 1)
@@ -287,7 +287,7 @@ STEPS = "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [5,
 CONT = "layer { name: 'cont' type: 'Input' top: 'cont' input_param { shape { dim: [5, 1] } } }"
 STATIC = "layer { name: 's' type: 'Input' top: 's' input_param { shape { dim: [1, 4] } } }"
 UNITS = "recurrent_param { num_output: 3 weight_filler { type: 'uniform' } }"
-# Caffe's layer, the shapes of its blobs, what it computes
+# more bottoms of Caffe's layer, the shapes of its blobs, the computation
 RECURRENT = {
     "LSTM": ("", [(12, 2), (12,), (12, 3)], lstm),
     "LSTM, static": ("bottom: 's'", [(12, 2), (12,), (12, 4), (12, 3)], with_static(lstm)),
@@ -325,7 +325,7 @@ def test_a_recurrent_layer_computes_what_caffe_does(name, rng, tmp_path):
         load_weights(net.conf, state, tmp_path / "net", net.layers)
 
 
-# What does not fit
+# Errors, and statistics of BatchNorm
 
 
 OURS = BatchNorm(scale=False, shift=False)
@@ -354,7 +354,7 @@ layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 'label' }
 
 
 def test_a_batch_norm_goes_on_with_caffes_numbers(rng, tmp_path):
-    """Caffe's sums after a batch: a share of what was, and the batch."""
+    """Caffe's sums after a batch are a fraction of the old ones plus the batch's."""
     net = load_net(parse_text(TRAINED, NetParameter), state_of("TRAIN"))
     mean, variance, factor = (rng.uniform(1, 2, n).astype("f") for n in (4, 4, 1))
     write_weights(tmp_path / "net", {"one": [mean, variance, factor]})

@@ -1,4 +1,4 @@
-"""Training goes on from a snapshot as if it had not stopped; the files hold what Caffe's do."""
+"""Snapshots: training continues as if uninterrupted, and the files hold what Caffe's do."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ layer { name: 'out' type: 'InnerProduct' bottom: 'ip' top: 'out'
 layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'out' bottom: 'label' }
 """
 BLOBS = [(4, 5), (4,), (4,), (4,), (1,), (4,), (3, 4), (3,)]
-# an optimizer, and how often Caffe's history has each blob
+# an optimizer, and the blobs per parameter in Caffe's history
 OPTIMIZERS = {
     "SGD without momentum": (Sgd(learning_rate=0.1), 1),
     "SGD": (Momentum(learning_rate=0.1, momentum=0.9), 1),
@@ -56,7 +56,7 @@ def net_of(optimizer, text=NET):
 
 
 def trained(conf, state, batches):
-    """The state after an update with each of `batches`."""
+    """Returns the state after an update with each of `batches`."""
     replica = Replica(conf)
     replica.load(state.params, state.buffers, state.slots)
     for t, batch in enumerate(batches, 1 + state.iteration):
@@ -85,7 +85,7 @@ def test_training_goes_on_as_if_it_had_not_stopped(name, format, tmp_path, rng):
 
 
 def test_a_velocity_points_where_caffes_does(tmp_path, rng):
-    """Caffe: V = lr g after the first update, and W - V is what the weights become."""
+    """In Caffe, V = lr g after the first update, and the new weights are W - V."""
     net = net_of(Momentum(learning_rate=0.1, momentum=0.9))
     before = start(net.conf)
     after = trained(net.conf, before, [batch_of(net.conf, rng, 8)])
@@ -99,7 +99,7 @@ def test_a_velocity_points_where_caffes_does(tmp_path, rng):
 
 
 def test_what_an_optimizer_remembers_twice_stands_in_two_runs(tmp_path, rng):
-    """Caffe's Adam: all means, then all squares."""
+    """The history of Caffe's Adam has all first moments, then all second moments."""
     net = net_of(AdamHat(learning_rate=0.1, beta1=0.9, beta2=0.99))
     after = trained(net.conf, start(net.conf), [batch_of(net.conf, rng, 8)])
     path = save_snapshot(net.conf, after, f"{tmp_path}/n", net.layers)
@@ -130,12 +130,12 @@ def test_drops_of_the_rate_are_counted(rate, iteration, drops, tmp_path):
     assert read_solver_state(path).current_step == drops
 
 
-# Where the weights are
+# Where weights are found
 
 
 @pytest.fixture
 def snapshot(tmp_path):
-    """(net, path of a .solverstate)"""
+    """(net, path of its .solverstate)"""
     net = net_of(Momentum(learning_rate=0.1))
     return net, save_snapshot(net.conf, start(net.conf), f"{tmp_path}/a/n", net.layers)
 
@@ -174,7 +174,7 @@ def test_a_state_without_weights_asks_for_them(snapshot):
         load_snapshot(net.conf, start(net.conf), path, net.layers)
 
 
-# What does not fit
+# Errors
 
 
 def test_weights_of_some_layers_are_not_enough(snapshot, tmp_path):

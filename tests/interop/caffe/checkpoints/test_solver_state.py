@@ -1,4 +1,4 @@
-"""Files of solver states are read in both forms, written to the bit, or refused."""
+"""Solver states: read in both formats, written bit for bit, or refused."""
 
 import h5py
 import numpy as np

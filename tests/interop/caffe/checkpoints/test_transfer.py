@@ -1,4 +1,4 @@
-"""Weights go to the layers of their names, with a report of what became of each."""
+"""Weights are loaded into layers of the same names, with a report on each layer."""
 
 import cv2
 import numpy as np
@@ -84,7 +84,7 @@ def test_weights_in_double_precision_are_taken(tmp_path):
     assert (arrays(state)["one/W"] == np.float32(0.1)).all()
 
 
-# Parameters that layers share
+# Shared parameters
 
 SHARED = """
 layer { name: 'a' type: 'Input' top: 'a' input_param { shape { dim: [1, 3] } } }
@@ -151,7 +151,7 @@ def test_another_reader_computes_the_same(name, output, tmp_path, rng):
 
 
 def deployed(name):
-    """A net's text for use: with an input, without data, losses and accuracies."""
+    """Returns a net's deploy text: with an input instead of data, losses and accuracies."""
     net = read_text(path(name), NetParameter)
     kept = [one for one in net.layer if one.type not in ("Data", "Accuracy", "SoftmaxWithLoss")]
     del net.layer[:]

@@ -1,4 +1,4 @@
-"""Files of weights are read in every version and both forms, written to the bit, or refused."""
+"""Files of weights: read in every version and both formats, written bit for bit, or refused."""
 
 import io
 
@@ -16,7 +16,7 @@ from tests.interop.caffe import wire
 
 FORMATS = ["net.caffemodel", "net.caffemodel.h5"]
 BLOB = wire.shape(2) + wire.field(5, wire.floats(1, 2))
-# the content of a file with weights [1, 2] of the layer "one"
+# contents of files with the weights [1, 2] of layer "one"
 VERSIONS = {
     "1.0": wire.field(100, wire.field(1, "one") + wire.field(2, "Bias") + wire.field(7, BLOB)),
     "V1": wire.field(2, wire.field(4, "one") + wire.field(5, 14) + wire.field(6, BLOB)),
@@ -86,7 +86,7 @@ def test_layers_are_written_with_what_they_say(tmp_path):
         "relu": LayerParameter(name="relu", type="ReLU", bottom=["x"], top=["x"]),
         "one": LayerParameter(name="one", type="Bias"),
     }
-    layers["one"].blobs.add(data=[7])  # others
+    layers["one"].blobs.add(data=[7])  # replaced by the new weights
     write_weights(tmp_path / "net", {"one": [np.ones(2, "f")]}, layers=layers)
     net = NetParameter.FromString((tmp_path / "net").read_bytes())
     assert [(one.name, one.type, len(one.blobs)) for one in net.layer] == [
@@ -128,7 +128,7 @@ def test_another_reader_computes_with_them(tmp_path, with_layers):
 
 
 def forward(x, weights):
-    """What the net gives, in plain numpy."""
+    """Returns the output of NET, computed by numpy."""
     (w, b), (w2, b2) = weights["conv"], weights["ip"]
     x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     y = np.zeros((1, 4, 3, 3))
@@ -138,11 +138,11 @@ def forward(x, weights):
     return y.reshape(1, -1) @ w2.T + b2
 
 
-# Files that are none
+# Invalid files
 
 
 def hdf5(change):
-    """An HDF5 file of weights [1, 2] of the layer "one" after `change`."""
+    """Returns an HDF5 file with the weights [1, 2] of layer "one" after `change`."""
     content = io.BytesIO(weights_to_hdf5({"one": [np.float32([1, 2])]}))
     with h5py.File(content, "r+") as file:
         change(file)

@@ -1,4 +1,4 @@
-"""Layers of CaffeOnSpark whose data are DataFrames."""
+"""CaffeOnSpark's data layers that read DataFrames."""
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +49,7 @@ def data_of(text):
 def test_the_tops_of_cos_data_are_columns(kind):
     net, data = data_of(TOPS % (kind, ""))
     encoded = kind != "RAW_IMAGE"
-    assert net.conf.input_shapes == {"data": (3, 6, 6)}  # cropped
+    assert net.conf.input_shapes == {"data": (3, 6, 6)}  # after the crop
     assert source_of(data) == DataFrames(
         "frames",
         columns={
@@ -125,7 +125,7 @@ def test_what_cannot_be_read_is_refused(name):
 
 
 def test_a_captioning_net_trains_on_its_data_frame(tmp_path, monkeypatch, rng):
-    """Images, and sequences of words as inputs and labels: all are columns of one DataFrame."""
+    """Images, words as inputs and words as labels are columns of one DataFrame."""
     images = rng.integers(0, 256, (12, 3, 32, 32)).astype(np.uint8)
     words = rng.integers(0, 100, (12, 10))
     rows = [

@@ -1,4 +1,4 @@
-"""Outputs that the tests of a net report."""
+"""Outputs that are reported when a net is tested."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ class Source:
 
 
 def test_batches_behind_each_other_that_nothing_reads_are_shown(rng):
-    """Their mean over the examples of both, as Caffe shows the numbers of any output."""
+    """The report is their mean over the examples of both, as for any output in Caffe."""
     net = load(STACKED, "TEST", a=(4,), b=(4,))
     a, b = rng.normal(size=(2, 3, 4)).astype("f")
     (shown,) = net_evaluation.testing_of(net, (net,), (Source,)).blobs

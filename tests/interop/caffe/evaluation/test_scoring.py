@@ -1,4 +1,4 @@
-"""Scores of Caffe's tests on a batch, against scikit-learn and by hand."""
+"""Scores of a batch like Caffe's, against scikit-learn and numbers worked out by hand."""
 
 import numpy as np
 import pytest
@@ -63,16 +63,16 @@ def test_losses_of_an_auto_encoder_weigh_nothing_yet(rng):
 
 
 def test_accuracy_of_places_without_what_is_ignored():
-    z = np.array([[[5.0, 1, 1], [1, 5, 1]]])  # two classes at three places
+    z = np.array([[[5.0, 1, 1], [1, 5, 1]]])  # two classes at three positions
     score = Score(blob="a", kind="accuracy", source="z", ignore_label=255)
     assert accuracy_score(z, np.array([[0, 0, 255]]), score) == 0.5
     assert accuracy_score(z, np.array([[255, 255, 255]]), score) == 0.0
-    assert accuracy_score(z, np.array([[255, 255, 1]]), score) == 0.0  # alike counts as larger
+    assert accuracy_score(z, np.array([[255, 255, 1]]), score) == 0.0  # ties count as larger
 
 
 X = np.array([[[3.0, 7, 5], [9, 2, 7]]])
 LARGEST = {
-    (None, 2, False): [[[3, 5]]],  # of the two sevens the last
+    (None, 2, False): [[[3, 5]]],  # the last of the two sevens
     (None, 2, True): [[[3, 5], [9, 7]]],
     (1, 2, False): [[[1, 2], [0, 2]]],
     (1, 1, True): [[[7], [9]]],

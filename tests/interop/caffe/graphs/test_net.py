@@ -1,4 +1,4 @@
-"""Nets in Caffe's format become graphs: as many parameters as published, and they train."""
+"""Nets in Caffe's format become graphs with the published numbers of parameters, which train."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -133,7 +133,7 @@ def test_rates_decay_and_first_values():
     assert (layer.bias_l1, layer.bias_l2, layer.initializer.std) == (0, 0.05, 0.1)
     assert layer.bias_initializer.value == 0.25
     layer = load(NET, shapes={"data": (4,)}, l1=0.1).conf.vertices[0].layer
-    assert (layer.bias_l1, layer.bias_l2, layer.decay_factor) == (0.1, 0, 1)  # biases decay as well
+    assert (layer.bias_l1, layer.bias_l2, layer.decay_factor) == (0.1, 0, 1)  # biases decay, too
 
 
 def test_parameters_of_one_name_are_shared():
@@ -336,7 +336,7 @@ def test_a_layer_called_like_an_input(tmp_path):
     assert report.loaded == ("data",)
 
 
-PLACES = {  # what is wrong with NET's layers, and the line that is at fault
+PLACES = {  # the error in NET's layers, and its line
     "the second of a name": (
         TWICE.replace("num_output: 6", "num_output: 0"),
         "line 5, layer 'ip': Dense.units must be",

@@ -19,7 +19,7 @@ N = 8
 
 
 def dense(inputs, *units):
-    """Parameters of fully connected layers one after the other."""
+    """Returns the number of parameters of a chain of fully connected layers."""
     sizes = [inputs, *units]
     return sum(a * b + b for a, b in zip(sizes, units))
 
@@ -62,7 +62,7 @@ def pairs(conf, rng):
 
 
 def sentences(conf, rng):
-    """Sentences of 3 to 10 words; what is behind their ends is not to be predicted."""
+    """Returns sentences of 3 to 10 words; labels after their ends are ignored."""
     words = rng.integers(0, 100, (N, 10))
     inside = np.arange(10) < rng.integers(3, 11, (N, 1))
     return {

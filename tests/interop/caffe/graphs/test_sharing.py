@@ -1,4 +1,4 @@
-"""Layers that share parameters by name compute and learn as Caffe's formulas say."""
+"""Layers that share parameters by name compute and train by Caffe's formulas."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def load(text, shape="4", phase="TRAIN", **options):
 
 
 def two(options, first="", second="", kinds=("InnerProduct", "InnerProduct")):
-    """Layers a and b, one behind the other; `first` and `second` are the rest of each."""
+    """Returns the text of layers a and b, where b reads a; `first` and `second` are their own."""
     rows = zip("ab", "xa", kinds, (first, second), strict=True)
     return "".join(
         f"layer {{ name: '{name}' type: '{kind}' bottom: '{bottom}' top: '{name}' {more} "
@@ -33,7 +33,7 @@ def two(options, first="", second="", kinds=("InnerProduct", "InnerProduct")):
 
 
 def step(conf, rng, shape=(4,)):
-    """The parameters before and after an update, and the data."""
+    """Returns the parameters before and after an update, and the data."""
     replica, x = Replica(conf), rng.normal(size=(N, *shape)).astype(np.float32)
     batch = Batch(columns=dict.fromkeys(conf.feature_columns, x), ids=np.arange(N))
     before = {name: np.float64(view) for name, view in replica.arrays()[0].items()}
@@ -42,7 +42,7 @@ def step(conf, rng, shape=(4,)):
 
 
 PLAIN = "inner_product_param { num_output: 4 bias_term: false weight_filler { type: 'xavier' } }"
-# what each of two layers says of the parameter, and Caffe's factors of its rate and decay
+# (options of the parameter in each layer): Caffe's factors of rate and decay
 FACTORS = {
     ("", ""): (1, 1),
     ("", "lr_mult: 0"): (0, 1),
@@ -59,7 +59,7 @@ def test_rates_and_decay_are_those_of_the_first_layer_that_gives_them(first, sec
     text = two(PLAIN, f"param {{ name: 'w' {first} }}", f"param {{ name: 'w' {second} }}") + LOSS
     before, after, x = step(load(text, optimizer=Sgd(learning_rate=RATE), l2=DECAY), rng)
     assert list(before) == ["a/W"]
-    w, (rate, decay) = before["a/W"].T, FACTORS[first, second]  # Caffe's: (out, in)
+    w, (rate, decay) = before["a/W"].T, FACTORS[first, second]  # Caffe's layout (out, in)
     a = x @ w.T
     error = (a @ w.T - x) / N
     gradient = error.T @ a + (error @ w).T @ x + decay * DECAY * w
@@ -131,7 +131,7 @@ def test_what_cannot_be_shared_here_is_refused(name):
 
 
 def test_a_table_and_a_product_are_not_shared_as_they_are():
-    """Caffe's product of a square table: x W^T, with W (out, in) where Embed has (in, out)."""
+    """Caffe's InnerProduct has W (out, in), its Embed (in, out), even if W is square."""
     embed = "embed_param { input_dim: 4 num_output: 4 bias_term: false }"
     more = "param { name: 'w' } "
     text = two("", more + embed, more + TIED % (4, ""), ("Embed", "InnerProduct"))
@@ -142,7 +142,7 @@ def test_a_table_and_a_product_are_not_shared_as_they_are():
 
 
 def test_batch_norms_share_their_moments_one_behind_the_other(rng):
-    """Caffe: each adds its batch to the sums of both."""
+    """In Caffe, each layer adds its batch to the shared sums."""
     names = " ".join(f"param {{ name: '{name}' lr_mult: 0 }}" for name in "mvf")
     text = two("", names, names, ("BatchNorm", "BatchNorm")) + LOSS
     conf = load(text, "3, 2, 2")
@@ -154,10 +154,10 @@ def test_batch_norms_share_their_moments_one_behind_the_other(rng):
     mean = x.mean((0, 2, 3))
     factor = 1 + 0.999
     np.testing.assert_allclose(buffers["a/weight"], factor, rtol=1e-5)
-    np.testing.assert_allclose(buffers["a/mean"], 0.999 * mean, rtol=1e-4)  # b's batch has mean 0
+    np.testing.assert_allclose(buffers["a/mean"], 0.999 * mean, rtol=1e-4)  # b's inputs have mean 0
 
 
-# Layers that are several of ours
+# Layers that become several of ours
 
 
 def recurrent(first, second):

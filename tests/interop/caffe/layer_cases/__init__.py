@@ -1,6 +1,6 @@
-"""Every type of Caffe's layers: a net of one, and what it gives, in numpy by its definition.
+"""Every type of Caffe layer, with the outputs that numpy computes by its definition.
 
-A module is a family with a list CASES. What is expected of the way back follows by differences.
+Each module is a family of layers with a list CASES. Expected gradients are finite differences.
 """
 
 from importlib import import_module

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Case:
-    """A layer, the shapes of an example of its bottoms, and what its tops hold.
+    """A layer, the shapes of one example of its bottoms, and the values of its tops.
 
-    `text` is the layer's type and options in Caffe's format. `expected(p, *bottoms)` gives an array
-    or one for each top; p has the parameters by the vertices' names. Blobs are (N, ...), those of
-    sequences (N, T, ...). `whole` is the number below which a bottom's numbers are, by its place.
+    `text` is the layer's type and options in Caffe's format. `expected(p, *bottoms)` returns the
+    top, or one array per top; p has the parameters by vertex name. Blobs are (N, ...), of sequences
+    (N, T, ...). `whole` is {index of a bottom of whole numbers: their exclusive upper bound}.
     """
 
     text: str
@@ -29,5 +29,5 @@ class Case:
 
 
 def case(text, *shapes, **options):
-    """A Case with its shapes one after the other."""
+    """Returns a Case, with its shapes as separate arguments."""
     return Case(text, shapes, options.pop("expected"), **options)

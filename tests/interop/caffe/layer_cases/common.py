@@ -1,4 +1,4 @@
-"""Layers with parameters of other kinds, normalization, and sums of blobs."""
+"""Cases of other layers with parameters, normalizations, and sums of blobs."""
 
 import numpy as np
 from scipy.special import softmax
@@ -36,7 +36,7 @@ def reduced(function, axes):
 
 
 def ranked(x, axis):
-    """Which are the largest: sorted by number and, where those are alike, by place."""
+    """Returns indices from the largest to the smallest; of equal numbers the last comes first."""
     return np.flip(np.argsort(x, axis, kind="stable"), axis)
 
 

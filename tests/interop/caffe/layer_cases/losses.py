@@ -9,13 +9,13 @@ IMAGE, PLACES = (4, 2, 3), (2, 3)
 
 
 def cross_entropy(z, labels, axis=1):
-    """Of each example or place."""
+    """Returns the cross entropy of each example or position."""
     logs = log_softmax(z, axis)
     return -np.take_along_axis(logs, np.expand_dims(labels, axis), axis)
 
 
 def not_two(over):
-    """The losses of labels that are not 2, in all over `over(count)`."""
+    """Returns a loss: the sum over labels that are not 2, divided by `over(their mask)`."""
 
     def loss(p, z, labels):
         there = labels != 2
@@ -32,7 +32,7 @@ def hinges(z, labels):
 
 
 def entropy(p, z, y):
-    """With scipy's logistic function."""
+    """Returns the sigmoid cross entropy, by scipy's logistic function."""
     return -(y * np.log(expit(z)) + (1 - y) * np.log(expit(-z))).sum() / len(z)
 
 

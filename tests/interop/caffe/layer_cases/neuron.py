@@ -1,4 +1,4 @@
-"""Layers that work on each number by itself."""
+"""Elementwise layers."""
 
 import numpy as np
 

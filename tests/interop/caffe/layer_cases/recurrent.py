@@ -1,4 +1,4 @@
-"""Layers over steps, step by step. Ours have the gates in the order i, f, g, o."""
+"""Recurrent layers, computed step by step. Our gates are in the order i, f, g, o."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Layers that put numbers elsewhere and compute nothing."""
+"""Layers that rearrange elements without computing anything."""
 
 import numpy as np
 

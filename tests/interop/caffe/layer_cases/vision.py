@@ -1,4 +1,4 @@
-"""Layers that put windows on images, by loops over the windows."""
+"""Layers with windows on images, computed by loops over the windows."""
 
 from math import ceil
 
@@ -9,7 +9,7 @@ from tests.interop.caffe.layer_cases.case import case
 
 
 def filters(x, w, b, pad=(0, 0), stride=(1, 1), groups=1):
-    """Filters (O, C / groups, rows, columns) on (N, C, H, W), by scipy."""
+    """Convolves (N, C, H, W) with filters (O, C / groups, rows, columns), by scipy."""
     x = np.pad(x, ((0, 0), (0, 0), (pad[0],) * 2, (pad[1],) * 2))
     parts, y = np.split(x, groups, 1), []
     for part, own in zip(parts, np.split(w, groups)):
@@ -23,14 +23,14 @@ def correlated(image, one):
 
 
 def dilated(w):
-    """Filters with a zero between any two of their numbers."""
+    """Returns filters with a zero between adjacent elements."""
     wide = np.zeros((*w.shape[:2], 2 * w.shape[2] - 1, 2 * w.shape[3] - 1))
     wide[:, :, ::2, ::2] = w
     return wide
 
 
 def deconvolution(p, x):
-    """Each number of x puts its filter down: kernel 3, stride 2, padding 1."""
+    """Adds up the filters scaled by each element of x: kernel 3, stride 2, padding 1."""
     w, b = p["y/W"], p["y/b"]
     n, _, rows, columns = x.shape
     y = np.zeros((n, w.shape[1], 2 * rows + 1, 2 * columns + 1))
@@ -41,7 +41,7 @@ def deconvolution(p, x):
 
 
 def volume(p, x):
-    """A filter of 2 x 2 x 2 on volumes."""
+    """Convolves volumes with filters of 2 x 2 x 2."""
     w, out = p["y/W"], []
     spans = [(i, j, k) for i in range(2) for j in range(2) for k in range(2)]
     d, h, c = (n - 1 for n in x.shape[2:])
@@ -55,7 +55,7 @@ def volume(p, x):
 
 
 def pooled(x, kernel, stride, pad, function, rounding=ceil):
-    """`function(window, size)` of each window, as Caffe lays them: size counts the padding."""
+    """Returns `function(window, size)` of each of Caffe's windows; size includes the padding."""
     height, width = x.shape[2:]
     rows, columns = (int(rounding((n + 2 * pad - kernel) / stride)) + 1 for n in (height, width))
     if pad:
@@ -77,10 +77,10 @@ def largest(seen, size):
 
 
 def mask(x, kernel, stride, pad):
-    """Where each window's first largest number lies in its plane."""
+    """Returns the position of each window's first maximum in its plane."""
     height, width = x.shape[2:]
     places = np.arange(height * width).reshape(height, width) + np.zeros(x.shape)
-    numbers = np.arange(x.size, dtype=float).reshape(x.shape)  # which stand for x and its place
+    numbers = np.arange(x.size, dtype=float).reshape(x.shape)  # indices into x
 
     def first(seen, size):
         flat = seen.reshape(*seen.shape[:2], -1).astype(int)
@@ -116,14 +116,14 @@ def within(x, size, alpha, beta):
 
 
 def pyramid(p, x):
-    """Of 4 x 4 images: the largest of all, then of each quarter."""
+    """Returns the maximum of 4 x 4 images, then those of their quarters."""
     n, channels = x.shape[:2]
     quarters = x.reshape(n, channels, 2, 2, 2, 2).max((3, 5))
     return np.concatenate([x.max((2, 3)), quarters.reshape(n, -1)], 1)
 
 
 def columns(p, x):
-    """Windows of 2 x 2, a channel for each number of them."""
+    """Returns the windows of 2 x 2, with one channel per element."""
     parts = [x[:, :, i : i + 2, j : j + 3] for i in range(2) for j in range(2)]
     return np.stack(parts, 2).reshape(len(x), -1, 2, 3)
 

@@ -1,4 +1,4 @@
-"""Layers along the batch axis and others: a layer that joins examples is refused by name."""
+"""Layers along the batch axis and other axes; layers that mix examples are refused by name."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.interop.caffe.layers.test_special_layers import DATA, SEQUENCES, load
 
 
 def values_of(net, blob, **inputs):
-    """What a net gives for a blob that no parameters come into, in float64."""
+    """Returns a blob, in float64, that depends on no parameters."""
     name = net.blobs[blob]
     params = {n: np.zeros(shape) for n, shape in net.conf.params_layout.entries}
     return forward(net.conf, params, {}, inputs, outputs=(name,)).activations[name]
@@ -32,7 +32,7 @@ def test_batches_behind_each_other_and_apart_again(points, rng):
     net = load(STACKED + APART % points, a=(4,), b=(4,))
     np.testing.assert_allclose(values_of(net, "c", a=a, b=b), a**2)
     np.testing.assert_allclose(values_of(net, "d", a=a, b=b), b**2)
-    assert "y" not in net.blobs and "both" not in net.blobs  # nobody can say whose their rows are
+    assert "y" not in net.blobs and "both" not in net.blobs  # their rows belong to no example
 
 
 JOINED = {
@@ -64,7 +64,7 @@ BACK = "layer { name: 'y' type: 'Reshape' bottom: 's' top: 'y' reshape_param { %
 
 @pytest.mark.parametrize("shape", IN_FRONT)
 def test_a_step_in_front_of_the_batch(shape, rng):
-    """Caffe's (N, 4) becomes (1, N, 4), whose axis 2 holds the numbers."""
+    """Caffe's (N, 4) becomes (1, N, 4), with the features along axis 2."""
     x = rng.normal(size=(3, 4))
     text = (
         STEP % shape
@@ -149,7 +149,7 @@ FACTORS = "layer { name: 'y' type: '%s' bottom: 'x' bottom: 'w' top: 'y' %s } "
 
 @pytest.mark.parametrize("kind, of", [("Scale", np.multiply), ("Bias", np.add)])
 def test_factors_of_each_sequence_or_of_each_step(kind, of, rng):
-    """Caffe's sequences (T, N, F) times (N, F) from axis 1 on, or times (T, N) from axis 0 on."""
+    """Caffe multiplies (T, N, F) by (N, F) from axis 1 on, or by (T, N) from axis 0 on."""
     x, row, step = rng.normal(size=(3, 5, 4)), rng.normal(size=(3, 4)), rng.normal(size=(3, 5))
     option = f"{kind.lower()}_param {{ axis: %d }}"
     text = SEQUENCE + FACTORS % (kind, option % 1) + LSTM
@@ -161,7 +161,7 @@ def test_factors_of_each_sequence_or_of_each_step(kind, of, rng):
 
 
 def test_factors_computed_of_a_parameter_on_an_inner_axis(rng):
-    """As of a blob (H, W) on the images (N, C, H, W), from axis 2 on."""
+    """For example (H, W) on images (N, C, H, W), from axis 2 on."""
     text = DATA + "layer { name: 'p' type: 'Parameter' top: 'p' "
     text += "parameter_param { shape { dim: 3 dim: 4 } } } "
     text += "layer { name: 'gate' type: 'Sigmoid' bottom: 'p' top: 'gate' } "

@@ -1,4 +1,4 @@
-"""Caffe's losses of a batch: the number, and the gradient by differences."""
+"""Caffe's losses of a batch: values, and gradients by finite differences."""
 
 from dataclasses import replace
 
@@ -26,12 +26,12 @@ ELSEWHERE |= {"Input", "WindowData", "CoSData", "Silence", "HDF5Output", "Parame
 
 
 def test_every_type_has_a_case():
-    """What is not in the tables is in test_net.py."""
+    """Types without a case are tested in test_net.py."""
     assert {case.kind for case in [*CASES, *LOSSES]} | ELSEWHERE == set(LAYERS)
 
 
 def net_of(case, data="Input"):
-    """The loss behind layers that change nothing, so that scores are no labels."""
+    """Returns a net with the loss after identity layers, so that no score is taken for labels."""
     blobs = BLOBS[: len(case.shapes)]
     scores = len(blobs) - 1
     tops = " ".join(f"top: '{b}'" for b in blobs)

@@ -1,4 +1,4 @@
-"""Losses of sequences, which Caffe has as (steps, batch, ...): it divides by the first axis."""
+"""Losses of sequences: Caffe has (steps, batch, ...), so it divides by the steps."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ LOSSES = {
 @pytest.mark.parametrize("kind", LOSSES)
 @pytest.mark.parametrize("computed", [False, True])
 def test_the_loss_is_divided_by_the_steps(kind, computed, rng):
-    """By Caffe's formulas in float64; with labels of the data, and with a blob computed of them."""
+    """Against Caffe's formulas in float64, for labels and for a blob computed from them."""
     text = (COMPUTED if computed else NET) % kind
     net = load(text)
     x, y = rng.normal(size=(N, T, F)), rng.integers(0, 2, (N, T, F)).astype(float)

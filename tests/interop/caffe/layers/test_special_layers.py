@@ -1,4 +1,4 @@
-"""Layers that stand for something around the net, or that make sense among others only."""
+"""Special layers: inputs and outputs of nets, Python layers, factors, masks, ArgMax and shapes."""
 
 import cv2
 import numpy as np
@@ -276,7 +276,7 @@ def test_the_mask_of_equal_numbers_is_opencv_s(rng, tmp_path):
 
 
 def test_of_equal_numbers_the_last_is_the_largest():
-    """Caffe sorts pairs of a number and its place, the larger first."""
+    """Caffe sorts (value, index) pairs in descending order."""
     text = (
         DATA + "layer { name: 'best' type: 'ArgMax' bottom: 'x' top: 'best' argmax_param { %s } } "
     )

@@ -1,4 +1,4 @@
-"""Blobs are read whatever their form, to the bit, and refused where numbers and shape differ."""
+"""Blobs: read bit for bit in every form, and refused if values and shape do not match."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from sparkdl.interop.caffe.messages.schema import RAW
 from tests.interop.caffe import wire
 
 SIX = np.arange(6, dtype=np.float32)
-# how it stands in a file, and what it is
+# (bytes in the file, array)
 FORMS = {
     "shape and data": (wire.shape(2, 3) + wire.field(5, wire.floats(*SIX)), SIX.reshape(2, 3)),
     "four sizes": (
@@ -77,7 +77,7 @@ def test_it_is_written_as_caffe_writes_it():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_bit_survives(tmp_path, dtype):
     bits = np.random.default_rng(1).integers(0, 2**63, 100, np.uint64)
-    array = bits.view(dtype).reshape(4, -1)  # with numbers that are none
+    array = bits.view(dtype).reshape(4, -1)  # NaNs among them
     write_blob(tmp_path / "blob", array)
     assert read_blob(tmp_path / "blob").tobytes() == array.tobytes()
 

@@ -1,4 +1,4 @@
-"""Text files are read as Caffe reads them; what it does not know is an error that says where."""
+"""Text files are read as in Caffe; unknown fields and values give errors with their line."""
 
 import pytest
 

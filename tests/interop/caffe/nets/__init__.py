@@ -1,10 +1,10 @@
-"""Nets of the project's own in Caffe's format."""
+"""The project's own nets in Caffe's format."""
 
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parents[3] / "conf" / "caffe"
-SHAPES = {  # of an example of the data
+SHAPES = {  # of one example of the data
     "lenet": (1, 28, 28),
     "cifar10_quick": (3, 32, 32),
     "cifar10_full": (3, 32, 32),

@@ -1,4 +1,4 @@
-"""Layers that share a parameter say its factors together, as Caffe's AppendParam reads them."""
+"""lr_mult and decay_mult of parameters that layers share, merged as in Caffe's AppendParam."""
 
 import pytest
 

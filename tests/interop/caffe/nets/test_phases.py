@@ -1,4 +1,4 @@
-"""Rules for phase, level and stage."""
+"""Rules that include layers by phase, level and stage."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import NetParameter
 from sparkdl.interop.caffe.nets.phases import layers_in_state, state_of
 
-# rules of a layer: the (phase, level, stages) in which it stands, and some in which it does not
+# rules of a layer: the (phase, level, stages) that include it, and some that do not
 RULES = {
     "": ([("TRAIN", 0, ()), ("TEST", 3, ("a",))], []),
     "include { phase: TRAIN }": ([("TRAIN", 0, ())], [("TEST", 0, ())]),
@@ -27,7 +27,7 @@ RULES = {
 
 
 def there(net, *state):
-    """The layers of a net in this state."""
+    """Returns the layers of a net in a state."""
     return layers_in_state(net.layer, ["net, line 1"] * len(net.layer), state_of(*state))[0]
 
 

@@ -1,4 +1,4 @@
-"""Nets of earlier versions mean what they meant."""
+"""Nets of earlier versions keep their meaning."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import NetParameter
 from sparkdl.interop.caffe.nets.upgrade import V1_TYPES, upgrade_net
 
-# old, and the same in the form of 1.0
+# (old net, the same net in the format of 1.0)
 PAIRS = {
     "1.0 stays as it is": (
         "name: 'n' layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }",

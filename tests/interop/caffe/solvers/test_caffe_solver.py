@@ -1,4 +1,4 @@
-"""A solver file trains its net: Caffe's numbers, tests, snapshots, on processes of this machine."""
+"""Training by a solver file on local processes: Caffe's numbers, tests and snapshots."""
 
 import logging
 from dataclasses import replace
@@ -47,9 +47,9 @@ def softmax(x, weights, biases):
 
 
 def by_hand(batches, weights, biases, updates, times, limit):
-    """Caffe's SGD in float64: [(weights, biases, velocities)] after each update.
+    """Returns [(weights, biases, velocities)] after each update of Caffe's SGD, in float64.
 
-    Caffe limits the sum of the gradients of `times` minibatches, then divides it by their number.
+    Caffe clips the sum of the gradients of `times` minibatches, then divides it by `times`.
     """
     velocity, found = [np.zeros_like(weights), np.zeros_like(biases)], []
     for number, batch in zip(range(updates), batches, strict=False):
@@ -71,7 +71,7 @@ def by_hand(batches, weights, biases, updates, times, limit):
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_it_trains_with_caffes_numbers(times, workers, tmp_path):
-    """Schedule, momentum, decay, factors of each parameter, iter_size, the number of updates."""
+    """Schedule, momentum, decay, factors per parameter, iter_size, the number of updates."""
     limit = 0.5 * times
     more = f"iter_size: {times} clip_gradients: {limit} {TESTED}"
     path = write_solver(tmp_path, f"max_iter: 21 snapshot: 8 {more}")
@@ -137,7 +137,7 @@ def test_it_goes_on_from_a_snapshot_as_if_it_had_not_stopped(name, workers, tmp_
 
 
 def test_a_model_that_is_read_again_gives_the_same_bits(workers, tmp_path, rng):
-    """From prototxt to training to a .caffemodel and back."""
+    """From a prototxt, through training and a .caffemodel, back to a network."""
     solver = CaffeSolver(write_solver(tmp_path, "max_iter: 9"))
     solver.fit(workers=workers)
     again = CaffeSolver(tmp_path / "solver.prototxt", weights=f"{tmp_path}/at_iter_9.caffemodel")
@@ -149,7 +149,7 @@ def test_a_model_that_is_read_again_gives_the_same_bits(workers, tmp_path, rng):
 
 
 def test_training_starts_from_the_weights_that_the_solver_names(workers, tmp_path):
-    """Layers of other names stay as they were drawn."""
+    """Layers with other names keep their initial values."""
     solver = CaffeSolver(write_solver(tmp_path, "max_iter: 5"))
     solver.fit(workers=workers)
     model = f"{tmp_path}/at_iter_5.caffemodel"
@@ -164,7 +164,7 @@ def test_training_starts_from_the_weights_that_the_solver_names(workers, tmp_pat
 
 
 def test_later_files_of_weights_win(tmp_path, rng):
-    """Caffe copies them one behind the other, each over the layers that it has."""
+    """As in Caffe, each file in turn overwrites the layers that it has."""
     shapes = {"ip": [(3, 9), (3,)], "next": [(2, 3), (2,)]}
     blobs = {k: [rng.normal(size=s).astype("f") for s in v] for k, v in shapes.items()}
     write_weights(tmp_path / "one", blobs)
@@ -294,7 +294,7 @@ def test_data_that_no_net_names_must_be_given(workers, tmp_path):
 
 
 class Numbers:
-    """A source of numbered records; of some splits it does not know how many there are."""
+    """A source whose records are the numbers of their splits; splits may not know their counts."""
 
     transform = None
 

@@ -1,4 +1,4 @@
-"""A solver file says all of a training: its nets, their data and what is done to them."""
+"""Jobs read from solver files: nets, their data and its transforms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Solver files mean what they mean to Caffe."""
+"""Solver files have the same meaning as in Caffe."""
 
 import math
 
@@ -19,7 +19,7 @@ def solver(text):
     return solver_of(parse_text(text, SolverParameter))
 
 
-# text: the rate by hand, after Caffe's comment on lr_policy
+# text: the rate by Caffe's comment on lr_policy
 RATES = {
     "lr_policy: 'fixed'": lambda i: 0.01,
     "lr_policy: 'step' gamma: 0.1 stepsize: 3": lambda i: 0.01 * 0.1 ** (i // 3),

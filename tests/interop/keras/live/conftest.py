@@ -1,4 +1,4 @@
-"""Fixtures of the tests of live models: those of the training tests."""
+"""Fixtures of the training tests, for the tests of live models."""
 
 from tests.training.conftest import crews, rng
 

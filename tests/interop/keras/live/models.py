@@ -1,4 +1,4 @@
-"""Models for the tests, and data that they can learn."""
+"""Models for the tests, and data they can learn."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ SIDE = 6
 
 
 def cnn(dropout=0.0, norm=False):
-    """A small net for images of 6 x 6, channels last."""
+    """Returns a small network for images of 6 x 6, channels last."""
     import keras
 
     layers = keras.layers
@@ -28,12 +28,12 @@ def cnn(dropout=0.0, norm=False):
 
 
 def whole_cnn():
-    """With buffers and random numbers as well."""
+    """Returns `cnn` with buffers and random numbers."""
     return cnn(dropout=0.3, norm=True)
 
 
 def numbers(tensor):
-    """A tensor or variable of whichever backend, as an array."""
+    """Returns a tensor or variable of any backend as an array."""
     import keras
 
     return keras.ops.convert_to_numpy(tensor)
@@ -44,7 +44,7 @@ def model(make=cnn, **options):
 
 
 class Partitions(problems.Partitions):
-    """A source of images, with as many in each partition as asked for."""
+    """A source of images, with `counts[i]` of them in partition i."""
 
     def __init__(self, counts, seed=2):
         rng, total = np.random.default_rng(seed), sum(counts)

@@ -1,4 +1,4 @@
-"""A model's functions, on the backend that this process has Keras on, against Keras itself."""
+"""A model's functions on this process's Keras backend, against Keras."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def two_dropouts():
 
 
 def functions(make):
-    """(ModelFunctions, values of what is trained, of what is kept) of a new model."""
+    """Returns (ModelFunctions, trained values, kept values) of a new model."""
     model = build_model(make, 5)
     values = [[to_numpy(v) for _, v in named] for named in (trained(model), kept(model))]
     return functions_of(model, keras.backend.backend()), *values
@@ -71,13 +71,13 @@ MODELS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:Gradients do not exist")  # Keras, of the spare weight
+@pytest.mark.filterwarnings("ignore:Gradients do not exist")  # Keras warns of the spare weight
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_a_gradient_step_is_that_of_keras(make):
     x, (made, values, held) = inputs(make), functions(make)
     y, mask, back, after = made.train(values, held, SEED, x)
     assert mask is None
-    slopes = back(np.ascontiguousarray(2 * y / y.size))  # of the mean of squares
+    slopes = back(np.ascontiguousarray(2 * y / y.size))  # of the mean square
     theirs = build_model(make, 5)
     theirs.compile(keras.optimizers.SGD(1.0), keras.losses.MeanSquaredError())
     theirs.train_on_batch(x, np.zeros_like(y))
@@ -113,7 +113,7 @@ def test_each_generator_has_a_seed_of_its_own_that_repeats():
 
 
 def test_a_step_of_an_optimizer_is_a_function_of_its_state():
-    """Whatever the variables hold meanwhile."""
+    """The values that the variables hold do not matter."""
     made, values, _ = functions(normal)
     optimizer = keras.optimizers.Adam(0.1)
     optimizer.build(made.model.trainable_variables)

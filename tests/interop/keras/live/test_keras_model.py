@@ -1,4 +1,4 @@
-"""A Keras model as a network: what it predicts, how it is saved and given back, what is refused."""
+"""Keras models as networks: predictions, saving, getting the model back, refused models."""
 
 import numpy as np
 import pytest
@@ -27,13 +27,13 @@ def test_predictions_are_those_of_keras():
 
 
 def places(*shape):
-    """A model that gives logits of three classes for each place of an image."""
+    """Returns a function that builds a model with logits of three classes per pixel."""
     return lambda: keras.Sequential([keras.Input(shape), L.Conv2D(3, 3, padding="same")])
 
 
 @pytest.mark.parametrize("shape", [(5, 4, 2), (3, 3, 3)], ids=str)
 def test_classes_of_places_are_those_of_keras(shape):
-    """Also where rows, columns and classes are as many."""
+    """Even if the numbers of rows, columns and classes are equal."""
     x, labels = drawn(1, 6, *shape), np.random.default_rng(2).integers(0, 3, (6, *shape[:2]))
     conf = KerasModel(make=places(*shape), input_shape=shape, optimizer=Sgd(learning_rate=0.5))
     network = Network(conf)

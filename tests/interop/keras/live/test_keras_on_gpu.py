@@ -1,4 +1,4 @@
-"""A model of Keras whose vectors lie on a double of a GPU; Keras itself is on the CPU here."""
+"""Keras models with their vectors on a test double of a GPU; Keras itself runs on the CPU."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ OPTIMIZERS = {
 
 @pytest.fixture
 def gpu(monkeypatch):
-    """A GPU for this process, in whose place Keras computes on the processor; its number."""
+    """Gives this process a GPU, in whose place Keras uses the CPU; a list of requested GPUs."""
     if not available():
         pytest.skip("no g++ to run the kernels of cuda on the host")
     monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.backend")

@@ -1,4 +1,4 @@
-"""Models of Keras as predictors, against the model called directly."""
+"""Keras models as predictors, against direct calls of the model."""
 
 import pickle
 

@@ -39,7 +39,7 @@ def fit(conf, master, workers, data, epochs=2):
 
 
 def first_model(conf):
-    """The model with the values that the network starts from."""
+    """Returns the model with the initial values of the network."""
     keras.utils.set_random_seed(conf.seed)
     return conf.make()
 
@@ -74,7 +74,7 @@ def test_updates_are_those_of_keras_on_the_joint_batch(name, crews):
 
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
 def test_a_seed_gives_the_same_bits_twice(name, crews):
-    """Dropout and the statistics of batches included."""
+    """Even with dropout and batch statistics."""
     data, master = Partitions(UNEVEN), MASTERS[name].master
     conf = model(whole_cnn, optimizer=Momentum(learning_rate=0.05))
     one, two = (fit(conf, master, crews(2), data, 1).state for _ in range(2))
@@ -91,7 +91,7 @@ def test_dropout_differs_between_batches():
 
 
 def padded():
-    """A model of sequences whose ids 0 are no words."""
+    """Returns a model of sequences in which id 0 is padding."""
     layers = keras.layers
     return keras.Sequential(
         [

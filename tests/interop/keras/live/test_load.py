@@ -1,4 +1,4 @@
-"""Which backend Keras is loaded on, here and in new processes."""
+"""Which backend Keras is loaded with, here and in new processes."""
 
 import os
 import pickle
@@ -41,7 +41,7 @@ def test_one_that_has_no_gradients_is_refused(monkeypatch, there):
         monkeypatch.delitem(sys.modules, "keras")
     with pytest.raises(ConfigError, match="must be one of jax, tensorflow, torch"):
         load.load_keras()
-    assert ("keras" in sys.modules) == there  # which is not loaded first
+    assert ("keras" in sys.modules) == there  # the refusal does not load it
 
 
 def test_one_that_is_not_installed_is_named(monkeypatch):

@@ -1,4 +1,4 @@
-"""How the loss takes what a model gives."""
+"""How a loss reads a model's outputs and masks."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_whether_a_model_masks_steps(name):
 def test_masks_of_all_else_are_refused_or_are_none():
     rows, images = np.zeros((4, 3), np.float32), np.zeros((4, 3, 3, 2), np.float32)
     assert steps_mask(None, rows) is None
-    assert steps_mask(np.ones((4, 3), bool), rows) is None  # Keras multiplies no losses (4,) by it
+    assert steps_mask(np.ones((4, 3), bool), rows) is None  # nor does Keras apply it to losses (4,)
     for y in (rows, images):
         with pytest.raises(ConfigError, match='a column "weights"'):
             steps_mask(np.ones(y.shape[:-1], bool), y)

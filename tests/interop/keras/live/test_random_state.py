@@ -1,4 +1,4 @@
-"""Seeds of models leave the user's random numbers alone."""
+"""Seeding a model does not affect the user's random numbers."""
 
 import random
 
@@ -11,7 +11,7 @@ from tests.interop.keras.models import keras
 
 
 def draw():
-    """Numbers of all that Keras seeds."""
+    """Draws a number from each generator that Keras seeds."""
     drawn = [random.random(), np.random.rand(), float(numbers(keras.random.uniform(())))]
     if keras.backend.backend() == "torch":
         import torch
@@ -22,7 +22,7 @@ def draw():
 
 def test_a_model_is_made_without_a_change_of_the_users_random_numbers():
     keras.utils.set_random_seed(11)
-    keras.random.uniform(())  # the generator that goes on
+    keras.random.uniform(())  # starts Keras's global generator
     before = random.getstate(), np.random.get_state()[1].copy()
     expected = [draw(), draw()]
     keras.utils.set_random_seed(11)

@@ -1,4 +1,4 @@
-"""Whole nets as programs, against onnxruntime, and what numpy computes in and behind them."""
+"""Whole nets as programs, against onnxruntime, including the operations that numpy computes."""
 
 import numpy as np
 import onnxruntime
@@ -15,7 +15,7 @@ SCALARS = {name: np.float32(value) for name, value in NUMBERS.items()}
 
 
 def net(nodes, shape, constants, rank=None, kind=TensorProto.FLOAT):
-    """Returns the ModelProto from "x" to "y", whose rank is that of x unless given."""
+    """Returns a ModelProto from "x" to "y", which has the rank of x unless `rank` is given."""
     x = helper.make_tensor_value_info("x", kind, shape)
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * (rank or len(shape)))
     stored = [numpy_helper.from_array(np.asarray(v), name) for name, v in constants.items()]
@@ -24,7 +24,7 @@ def net(nodes, shape, constants, rank=None, kind=TensorProto.FLOAT):
 
 
 def hard_swish(x, to):
-    """x clip(x + 3, 0, 6) / 6, as Paddle writes it."""
+    """Returns the nodes of x clip(x + 3, 0, 6) / 6, as Paddle exports it."""
     return [
         node("Add", x, "three", to=f"{to}_a"),
         node("Clip", f"{to}_a", "zero", "six", to=f"{to}_b"),
@@ -34,7 +34,7 @@ def hard_swish(x, to):
 
 
 def mobile():
-    """Convolutions with scales and shifts around them, squeeze and excitation, and a residual."""
+    """Convolutions between scales and shifts, squeeze-and-excitation, and a residual."""
     nodes = [
         node("Conv", "x", "w0", pads=[1, 1, 1, 1], strides=[2, 2], to="a"),
         node("BatchNormalization", "a", "g", "b", "m", "v", to="c"),
@@ -64,7 +64,7 @@ def mobile():
 
 
 def encoder():
-    """A layer of attention whose shapes are read from its inputs."""
+    """An attention layer that reads its shapes from its inputs."""
     nodes = [
         node("Shape", "x", to="all"),
         node("Slice", "all", "0", "2", to="front"),
@@ -87,7 +87,7 @@ def encoder():
 
 
 def column():
-    """A filter over a sequence that lies as an image of one column; letters that are one hot."""
+    """A convolution over one-hot letters, as an image of one column."""
     nodes = [
         node("Unsqueeze", "x", "-1", to="wide"),
         node("Equal", "wide", "letters", to="hit"),
@@ -164,7 +164,7 @@ def test_what_the_engine_lacks_is_computed_in_the_program(tmp_path):
 
 CEIL = {"kernel_shape": [2], "strides": [2], "pads": [1, 1], "ceil_mode": 1}
 UNEVEN = {"kernel_shape": [3], "strides": [3], "pads": [1, 2], "ceil_mode": 1}
-MISJUDGED = {  # by onnx's rules for shapes: a window that begins in the padding, axes of slopes
+MISJUDGED = {  # shapes that onnx infers wrongly: windows that begin in the padding, axes of slopes
     "the largest": (node("MaxPool", "x", to="p", **CEIL), {}),
     "their norm": (node("LpPool", "x", to="p", **CEIL), {}),
     "their mean": (node("AveragePool", "x", to="p", count_include_pad=1, **UNEVEN), {}),
@@ -179,7 +179,7 @@ def test_shapes_that_are_not_those_of_the_rules_are_computed_with(name, tmp_path
     nodes += [node("Expand", "n", "s0", to="y")]
     rank = 4 if constants else 3
     made, x = net(nodes, ["n", 2, "t"], constants, rank), drawn(1, 1, 2, 5)
-    made.opset_import[0].version = 18  # of LpPool
+    made.opset_import[0].version = 18  # for LpPool
     theirs, ours = theirs_and_ours(made, tmp_path, x)
     assert ours.shape == theirs.shape
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
@@ -191,7 +191,7 @@ def test_the_programs_that_ran_last_are_kept(tmp_path):
     assert [line[:8] for line in function.describe().split("\n\n")] == ["1 calls "] * 2
     assert "(3,)" in function.describe()
     assert "(4,)" not in function.describe()
-    for result in results:  # which no later run has written over
+    for result in results:  # no later run has overwritten it
         np.testing.assert_array_equal(result, np.maximum(drawn(0, len(result)), 0))
 
 

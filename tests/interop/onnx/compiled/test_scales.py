@@ -1,4 +1,4 @@
-"""Scales and shifts in products: onnxruntime's numbers, and no operation of their own left."""
+"""Scales and shifts are folded into products: onnxruntime's numbers with fewer operations."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ CONSTANTS = {
     "rows": drawn(7, 4, 6),
 }
 PAD, DEEP, WIDE = {"pads": [1, 1, 1, 1]}, {"group": 6}, (6, 5, 4)
-CASES = {  # name: (steps of "op inputs", where x is what the one before gives; shape; operations)
+CASES = {  # name: (steps "op inputs", where x is the previous output; shape; operations left)
     "behind": (["Conv x pairs", "Mul x channels", "Add half x", "Div x less"], (2, 5, 4), 2),
     "from": (["Conv x deep", "Sub channels x"], WIDE, 2),
     "before": (["Mul x half", "Add x channels", "Conv x point", "Sub x less"], WIDE, 2),

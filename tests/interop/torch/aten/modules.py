@@ -1,4 +1,4 @@
-"""Modules of many kinds, with the shapes of their inputs; "ids" stands for whole numbers."""
+"""Modules of many kinds, with the shapes of their inputs; "ids" are whole numbers."""
 
 from tests.interop.torch.weights import modules
 
@@ -20,7 +20,7 @@ def functional(parts, run):
 
 
 def texts():
-    """An embedding and a convolution over time, the mean of its steps."""
+    """An embedding, a convolution over time, and the mean over the steps."""
     from torch import nn
 
     steps = nn.Conv1d(8, 6, 3, padding="same"), nn.BatchNorm1d(6), nn.ELU(0.5), nn.MaxPool1d(2)
@@ -32,7 +32,7 @@ def texts():
 
 
 def gated():
-    """A block of MobileNet: depthwise, a gate for each channel, ReLU6, a shortcut."""
+    """A MobileNet block: depthwise convolution, a gate per channel, ReLU6, a shortcut."""
     from torch import nn
 
     gate = nn.AdaptiveAvgPool2d(1), nn.Conv2d(8, 2, 1), nn.SiLU(), nn.Conv2d(2, 8, 1), nn.Sigmoid()
@@ -61,7 +61,7 @@ def autoencoder():
 
 
 def joined():
-    """A block of DenseNet: what each layer gives joins what it read."""
+    """A DenseNet block: each layer's output is concatenated to its input."""
     from torch import cat, nn
 
     parts = {f"conv{i}": nn.Conv2d(3 + 2 * i, 2, 3, padding=1) for i in range(3)}
@@ -76,7 +76,7 @@ def joined():
 
 
 def mixer():
-    """A block of MLP-Mixer behind places that are learned."""
+    """An MLP-Mixer block after learned positions."""
     import torch
     from torch import nn
 
@@ -104,7 +104,7 @@ def two_inputs():
 
 
 def encoder():
-    """Two blocks of a transformer, of which one sees earlier steps alone."""
+    """Two transformer blocks, the second with a causal mask, and cross-attention."""
     import torch
     from torch import nn
 
@@ -125,7 +125,7 @@ def encoder():
 
 
 def gpt():
-    """Attention as it is written by hand: one product for all, a mask of a buffer, a softmax."""
+    """Attention written by hand: one projection to q, k and v, a mask in a buffer, a softmax."""
     import torch
     from torch import nn
 
@@ -151,7 +151,7 @@ def gpt():
 
 
 def bert():
-    """The same by torch's function, in both directions; BERT's own gelu, the first step."""
+    """Bidirectional attention by torch's function, BERT's own gelu, and the first step."""
     import torch
     from torch import nn
 
@@ -172,7 +172,7 @@ def bert():
 
 
 def causal():
-    """torch's function with is_causal, and one with a mask of booleans; RMSNorm by hand."""
+    """torch's attention with is_causal and with a boolean mask; RMSNorm written by hand."""
     import torch
     from torch import nn
 
@@ -191,7 +191,7 @@ def causal():
 
 
 def grouped():
-    """Normalizations of groups of channels and of each channel, with and without factors."""
+    """Normalizations per group of channels and per channel, with and without factors."""
     from torch import nn
 
     norms = nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True), nn.GroupNorm(4, 4, affine=False)
@@ -200,7 +200,7 @@ def grouped():
 
 
 def frozen():
-    """A layer and factors of BatchNorm, whose statistics are followed all the same."""
+    """A frozen layer and a frozen BatchNorm, whose statistics still follow the batches."""
     from torch import nn
 
     parts = nn.Linear(4, 6), nn.BatchNorm1d(6, momentum=0.3), nn.Tanh(), nn.Linear(6, 3)
@@ -210,7 +210,7 @@ def frozen():
 
 
 def buffered():
-    """A matrix, filters and numbers that are buffers."""
+    """A matrix, filters and an offset in buffers."""
     import torch
     from torch import nn
 
@@ -233,7 +233,7 @@ def padded():
 
 
 def padded_by_numbers():
-    """A row of padding that is not zeros, as published weights have it."""
+    """Its padding row is not zero, as in published weights."""
     from torch import nn
 
     module = padded()
@@ -242,7 +242,7 @@ def padded_by_numbers():
 
 
 def typed(expand):
-    """Embeddings of BERT that is called without types of tokens: a buffer of zeros."""
+    """BERT's embeddings without given token types, which come from a buffer of zeros."""
 
     def make():
         import torch
@@ -271,7 +271,7 @@ def normed_twice():
 
 
 def tied():
-    """A layer and a part of a parameter that are used twice, another part once."""
+    """A layer and a part of a parameter are used twice, another part once."""
     import torch
     from torch import nn
 
@@ -288,7 +288,7 @@ def tied():
 
 
 def single():
-    """Parameters of one number, one that is subtracted, and biases of scores."""
+    """Scalar parameters, a subtracted parameter, and attention biases."""
     import torch
     from torch import nn
 
@@ -306,7 +306,7 @@ def single():
 
 
 def with_parameters(shapes, run, **parts):
-    """Returns what makes a module of {name: module} and parameters of {name: shape}."""
+    """Returns a function that builds a module of {name: module} and parameters {name: shape}."""
 
     def make():
         import torch
@@ -330,7 +330,7 @@ def linear(*sizes):
 
 
 def mobile():
-    """Gates of MobileNetV3, pooling to windows, a product of channels that lie last (ConvNeXt)."""
+    """MobileNetV3's gates, adaptive pooling, and a Linear on channels-last data, as in ConvNeXt."""
     from torch import nn
 
     parts = {"conv": nn.Conv2d(3, 8, 3), "swish": nn.Hardswish(), "gate": nn.Hardsigmoid()}
@@ -352,7 +352,7 @@ def rows_without_bias():
 
 
 def vit():
-    """Patches of an image behind a token of its class, as a vision transformer has them."""
+    """A vision transformer: a class token, then the patches of an image."""
     import torch
     from torch import nn
 
@@ -371,13 +371,13 @@ def vit():
 
 
 def scaled(m, x):
-    """Similarities with a temperature, as CLIP has them."""
+    """Similarities with a temperature, as in CLIP."""
     y = m.rows(x)
     return m.head(y / y.pow(2).sum(-1, keepdim=True).sqrt()) * m.scale.exp() / m.divisor
 
 
 def normalized(m, x):
-    """Similarities of vectors of length one."""
+    """Similarities of unit vectors."""
     from torch.nn.functional import normalize
 
     y = normalize(m.rows(x), dim=-1)
@@ -385,7 +385,7 @@ def normalized(m, x):
 
 
 def gates(m, x):
-    """Numbers of parameters that are computed first: of steps, of channels, of both."""
+    """Factors and offsets computed from parameters: per step, per channel, and per both."""
     y = m.rows(x).clamp(max=1) * m.channels.sigmoid().clamp(min=0.1) + (
         1 + m.steps.tanh()
     ) * m.first / (m.last * m.channels)
@@ -393,7 +393,7 @@ def gates(m, x):
 
 
 def repeated(m, x):
-    """A parameter for each example, by `repeat`, behind the steps and beside them."""
+    """A parameter repeated for each example, added to the steps and appended to them."""
     import torch
 
     token = m.token.repeat(x.shape[0], 1, 1)
@@ -405,7 +405,7 @@ def between(m, x):
 
 
 def broadcast_to(m, x):
-    """What is repeated is the parameter and the buffer, not what gives the shape; a gate of 0."""
+    """Expands a parameter and a buffer to the shape of an input; the gate starts at 0."""
     import torch
 
     fixed = (m.fixed.expand_as(x) + m.fixed).view(x.shape[0], 2, 2).flatten(1)
@@ -420,14 +420,14 @@ def with_gate():
 
 
 def frozen_token():
-    """A vision transformer of which the head alone is trained, behind a constant token."""
+    """A vision transformer with a constant class token, of which only the head is trained."""
     module = vit().requires_grad_(False)
     module.head.requires_grad_(True)
     return module
 
 
 def zeros(m, x):
-    """A row of zeros has no direction, and no slope: here most are, as inputs rarely exceed 1."""
+    """Normalizes rows that are mostly zero, which have no direction and no gradient."""
     from torch.nn.functional import normalize
 
     return m.head(normalize(m.rows(x.clamp(min=1) - 1), dim=-1)) * (1 - m.last.sigmoid()) / 2
@@ -440,7 +440,7 @@ def detached():
     return functional(parts, lambda m, x: m.one(x).tanh().detach() * m.two(x))
 
 
-MODULES = {  # name: (module, shapes of the inputs)
+MODULES = {  # name: (make, shapes of the inputs)
     "perceptron": (modules.perceptron, [(4,)]),
     "lenet": (modules.lenet, [(1, 12, 12)]),
     "lstm": (modules.sequences("LSTM", num_layers=2, dropout=0.1), [(6, 3)]),

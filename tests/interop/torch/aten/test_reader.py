@@ -1,4 +1,4 @@
-"""Live modules as networks of ours, against torch."""
+"""Live modules read as our networks, against torch."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sparkdl.interop.torch import read_module
 from tests.interop.torch.aten.modules import MODULES, functional
 
 torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
-# Of LSTMs torch.export says so itself: their weights have a second place.
+# torch.export itself warns about LSTMs, which hold their weights in two places.
 pytestmark = pytest.mark.filterwarnings("ignore:The tensor attributes:UserWarning")
 IDS = np.arange(4, dtype=np.uint64)
 
@@ -25,7 +25,7 @@ def drawn(shapes, count, seed=0):
 
 
 def made(name):
-    """Returns a module with statistics that are not 0 and 1, and the shapes of its inputs."""
+    """Returns a module with random running statistics, and the shapes of its inputs."""
     make, shapes = MODULES[name]
     torch.manual_seed(3)
     module = make()
@@ -37,7 +37,7 @@ def made(name):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_outputs_are_those_of_torch(name):
-    """For other inputs than those of the export, and another size of the batch."""
+    """For other inputs and another batch size than in the export."""
     module, shapes = made(name)
     net, x = read_module(module, drawn(shapes, 2)), drawn(shapes, 5, seed=1)
     assert module.training
@@ -68,7 +68,7 @@ def test_outputs_are_those_of_torch(name):
     ],
 )
 def test_training_is_that_of_torch(name):
-    """The losses of three steps, and then the outputs."""
+    """Compares the losses of three steps, then the outputs."""
     module, shapes = made(name)
     optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
     net = read_module(module, drawn(shapes, 2), loss="softmax_cross_entropy", optimizer=Sgd())
@@ -107,7 +107,7 @@ ENDS = {
 
 @pytest.mark.parametrize("name", ENDS)
 def test_a_loss_takes_the_place_of_the_function_that_it_applies(name):
-    """It is the loss of the module's own probabilities, which are the network's predictions."""
+    """The loss equals that of the module's own probabilities, which are the predictions."""
     end, loss, labels, theirs = ENDS[name]
     module, [x] = torch.nn.Sequential(torch.nn.Linear(6, 3), end), drawn([(6,)], 4)
     net = read_module(module, x, loss=loss, optimizer=Sgd())
@@ -125,7 +125,7 @@ def test_a_loss_takes_the_place_of_the_function_that_it_applies(name):
 
 
 def test_logits_stay_what_the_network_gives():
-    """Also where a loss is of values."""
+    """Also with a regression loss."""
     module, x = torch.nn.Sequential(torch.nn.Linear(6, 3), torch.nn.Sigmoid()), drawn([(6,)], 4)
     for loss in ("mse", "softmax_cross_entropy"):
         net = read_module(module, x, loss=loss)
@@ -142,7 +142,7 @@ def test_logits_stay_what_the_network_gives():
     ],
 )
 def test_whole_channels_drop_out(shape, names):
-    """Sequences of torch have their channels in front, ours behind."""
+    """torch has the channels of sequences before the steps, ours has them last."""
     module = functional({}, lambda m, x: torch.feature_dropout(x, 0.5, m.training))
     net = read_module(module, drawn([shape], 2))
     assert [type(place.layer).__name__ for place in net.network.conf.stack] == names
@@ -150,7 +150,7 @@ def test_whole_channels_drop_out(shape, names):
 
 @pytest.mark.parametrize("trains", [True, False], ids=["in training", "in evaluation"])
 def test_frozen_attention_has_no_dropout(trains, caplog):
-    """A warning names it where torch would drop; the modes of all parts stay."""
+    """A warning names it if torch would apply dropout; the modes of all parts are kept."""
     part = torch.nn.MultiheadAttention(6, 2, dropout=0.1, batch_first=True).requires_grad_(False)
     module = functional({"part": part}, lambda m, x: m.part(x, x, x, need_weights=False)[0])
     part.train(trains)
@@ -190,7 +190,7 @@ def test_all_that_is_not_supported_is_listed():
 
 
 def test_an_axis_that_is_taken_for_another_is_refused():
-    """Sums over the batch, and a first state that is given."""
+    """Means over the batch, axes merged with it, and a given initial state."""
     module = functional({}, lambda m, x: x - x.mean(0))
     with pytest.raises(UnsupportedError, match="axis 0, that of the batch, is not supported"):
         read_module(module, drawn([(6,)], 2))

@@ -1,4 +1,4 @@
-"""Recurrent layers beside those of torch: their biases."""
+"""Biases of recurrent layers, against torch, which trains two of them."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from sparkdl.interop.torch import read_module
 from tests.interop.torch.weights.modules import sequences
 
 torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
-# Of LSTMs torch.export says so itself: their weights have a second place.
+# torch.export itself warns about LSTMs, which hold their weights in two places.
 pytestmark = pytest.mark.filterwarnings("ignore:The tensor attributes:UserWarning")
 OPTIMIZERS = {
     "sgd": (Sgd(), torch.optim.SGD, 0.5),
@@ -28,7 +28,7 @@ def read(module, **options):
 
 
 def with_factor(network):
-    """The network with a bias that moves twice as far in its recurrent layer."""
+    """Returns the network with a doubled learning rate of the recurrent layer's bias."""
 
     def doubled(layer):
         if isinstance(layer, Bidirectional):

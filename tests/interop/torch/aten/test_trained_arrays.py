@@ -1,4 +1,4 @@
-"""What torch trains of the arrays of layers."""
+"""Arrays that torch trains otherwise than our layers: refused, or copied with a warning."""
 
 from copy import deepcopy
 
@@ -15,7 +15,7 @@ nn = torch.nn
 
 
 def of_weight(shape, run, **parts):
-    """Returns a module that has a parameter "weight" besides."""
+    """Returns a module with an additional parameter "weight"."""
     module = functional(parts, run)
     module.weight = nn.Parameter(torch.rand(shape) + 0.5)
     return module
@@ -138,7 +138,7 @@ def test_what_would_train_otherwise_is_refused(name):
 
 
 def warned(caplog):
-    """Returns the warnings that were logged; torch logs its own things besides."""
+    """Returns the logged warnings, without torch's other messages."""
     return [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
 
 

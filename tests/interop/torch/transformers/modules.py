@@ -1,4 +1,4 @@
-"""BERT, DistilBERT and GPT-2 in plain torch, with the names of Hugging Face, and their folders."""
+"""BERT, DistilBERT and GPT-2 in plain torch with Hugging Face's names, and their folders."""
 
 import json
 
@@ -32,7 +32,7 @@ GPT2 = {
     "n_layer": DEPTH,
     "n_head": HEADS,
 }
-NAMES = {  # of the parts of a block and of the ends: those of BERT, of DistilBERT
+NAMES = {  # parts of blocks and heads: their names in BERT and in DistilBERT
     "query": ("attention.self.query", "attention.q_lin"),
     "key": ("attention.self.key", "attention.k_lin"),
     "value": ("attention.self.value", "attention.v_lin"),
@@ -47,7 +47,7 @@ NAMES = {  # of the parts of a block and of the ends: those of BERT, of DistilBE
 
 
 def attend(q, k, v, mask, causal=False):
-    """softmax(q k / sqrt(d)) v for each head, by torch's own function."""
+    """Returns softmax(q k / sqrt(d)) v of each head, by torch's own function."""
     import torch
 
     def heads(x):
@@ -62,7 +62,7 @@ def attend(q, k, v, mask, causal=False):
 
 
 class Weights(dict):
-    """{name in the file: tensor}, drawn where first asked for; and the layers that have them."""
+    """{name in the file: tensor}, drawn on first use, and the layers that use them."""
 
     def draw(self, name, *shape):
         import torch
@@ -77,7 +77,7 @@ class Weights(dict):
         return x @ weight.T + self.draw(f"{name}.bias", units)
 
     def conv1d(self, x, name, units):
-        """What GPT-2 has in place of a Linear."""
+        """GPT-2's variant of a Linear, with a transposed weight."""
         weight = self.draw(f"{name}.weight", x.shape[-1], units)
         return x @ weight + self.draw(f"{name}.bias", units)
 
@@ -89,7 +89,7 @@ class Weights(dict):
 
 
 def encode(weights, ids, mask, segments, kind, prefix):
-    """Returns (the last steps, logits of two classes) of BERT, or of DistilBERT where kind is 1."""
+    """Returns (last hidden states, logits of two classes) of BERT, or DistilBERT if kind is 1."""
     import torch
 
     name = {part: names[kind] for part, names in NAMES.items()}
@@ -114,7 +114,7 @@ def encode(weights, ids, mask, segments, kind, prefix):
 
 
 def decode(weights, ids, mask, prefix):
-    """Returns (the last steps, logits of the next tokens) of GPT-2."""
+    """Returns (last hidden states, logits of the next tokens) of GPT-2."""
     import torch
 
     table = weights.draw(f"{prefix}wte.weight", TOKENS, WIDTH)
@@ -132,7 +132,7 @@ def decode(weights, ids, mask, prefix):
 
 
 def save(folder, config, weights, **more):
-    """Writes a folder as Hugging Face does."""
+    """Writes a folder in Hugging Face's layout."""
     from safetensors.torch import save_file
 
     (folder / "config.json").write_text(json.dumps(config | more))

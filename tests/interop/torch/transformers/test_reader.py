@@ -1,4 +1,4 @@
-"""Transformers in folders of Hugging Face, against the same written in torch."""
+"""Transformers read from Hugging Face folders, against the same models in torch."""
 
 import json
 
@@ -16,7 +16,7 @@ STEPS = 9
 
 
 def texts(padding=0):
-    """Ids (3, steps) of texts of which one is shorter, and their mask."""
+    """Returns ids (3, steps) of texts, one of them shorter, and their mask."""
     rng, tokens = np.random.default_rng(0), np.delete(np.arange(modules.TOKENS), padding)
     ids, mask = rng.choice(tokens, (3, STEPS)), np.ones((3, STEPS), int)
     ids[:, 1], ids[1, 5:], mask[1, 5:] = tokens[0], padding, 0
@@ -24,7 +24,7 @@ def texts(padding=0):
 
 
 def computed(read, layer, ids, mask, segments=None):
-    """What a network of ours gives, its columns as a DataFrame would have them."""
+    """Returns our network's output for columns like a DataFrame's."""
     columns = {"features": ids.numpy()[..., None]}
     if mask is not None:
         columns["mask"] = mask.numpy().astype(np.float32)
@@ -35,7 +35,7 @@ def computed(read, layer, ids, mask, segments=None):
     return read.network._load().forward(batch, [layer])[layer]
 
 
-CASES = {  # name: (config, kind for `encode` or None for GPT-2, prefix of the names)
+CASES = {  # name: (config, kind for `encode`, None for GPT-2, prefix of the names)
     "bert": (BERT, 0, "bert."),
     "bert without a prefix": (BERT, 0, ""),
     "distilbert": (DISTILBERT, 1, "distilbert."),
@@ -88,7 +88,7 @@ def test_where_no_id_is_padding_the_column_of_the_mask_says_all(tmp_path):
 
 ONE = "single_label_classification"
 SEVERAL = "multi_label_classification"
-PROBLEMS = {  # name: (problem_type, labels, what Hugging Face makes of the logits)
+PROBLEMS = {  # name: (problem_type, labels, Hugging Face's function of the logits)
     "a number": (None, 1, lambda logits: logits),
     "one of two": (None, 2, lambda logits: torch.softmax(logits, -1)),
     "one of two, by name": (ONE, 2, lambda logits: torch.softmax(logits, -1)),
@@ -135,7 +135,7 @@ def test_a_new_head_has_the_loss_of_its_number_of_classes(tmp_path):
 
 
 OF_TOKENS = {"architectures": ["DistilBertForTokenClassification"], "dropout": 0.3}
-RATES = {  # name: (config, rates of layers, where transformers drops as much)
+RATES = {  # name: (config, dropout rates of layers, as in transformers)
     "bert": (BERT, {"dropout": 0.1, "block1/dense/dropout": 0.1, "output/dropout": 0.1}),
     "bert's classifier": (
         BERT | {"hidden_dropout_prob": 0.0, "classifier_dropout": 0.4},
@@ -174,7 +174,7 @@ RATES = {  # name: (config, rates of layers, where transformers drops as much)
 
 
 def rates(folder, **options):
-    """{layer: rate} of the layers that drop something."""
+    """Returns {layer: rate} of the layers with dropout."""
     layers = {p.name: p.layer for p in read_transformer(folder, **options).network.conf.stack}
     found = {n: getattr(x, "rate", getattr(x, "dropout", None)) for n, x in layers.items()}
     return {name: rate for name, rate in found.items() if rate}
@@ -206,7 +206,7 @@ def test_pairs_of_texts(tmp_path):
 
 
 def test_sentences_of_sentence_transformers(tmp_path):
-    """MiniLM: the mean of the tokens, of names and endings that older files have."""
+    """MiniLM: the mean of the tokens, with the names and file endings of older versions."""
     (ids, mask), weights = texts(), Weights()
     steps, _ = modules.encode(weights, ids, mask, torch.zeros_like(ids), 0, "")
     old = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
@@ -237,7 +237,7 @@ SLOPES = {
 
 
 def test_a_new_head_and_the_gradients_of_torch(tmp_path):
-    """A file of torch.save, whose classifier has another number of classes."""
+    """The file is written by torch.save; its classifier has another number of classes."""
     (ids, mask), weights = texts(), Weights()
     modules.encode(weights, ids, mask, torch.zeros_like(ids), 0, "bert.")
     modules.save(tmp_path, BERT, weights)

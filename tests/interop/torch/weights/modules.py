@@ -1,4 +1,4 @@
-"""Modules of torch, and the same networks of ours."""
+"""torch modules, and the same networks of ours."""
 
 import numpy as np
 
@@ -38,7 +38,7 @@ LENET = NetworkConf(
 
 
 def sequences(kind, **options):
-    """Returns a maker of a recurrent module and a Linear of its last step."""
+    """Returns a function that builds a recurrent module with a Linear on its last step."""
 
     def make():
         from torch import nn
@@ -65,7 +65,7 @@ def recurrent(*steps):
 
 
 def encoder():
-    """One block of a transformer, with the names of torch's own."""
+    """Returns a transformer of one block, with torch's own names."""
     from torch import nn
 
     class Texts(nn.Module):
@@ -98,7 +98,7 @@ def encoder_conf():
 
 
 def resnet18():
-    """He et al.'s, with the names and the order of torchvision's."""
+    """Returns He et al.'s ResNet-18, with torchvision's names and order."""
     from torch import nn
 
     class Block(nn.Module):

@@ -1,4 +1,4 @@
-"""Weights that torch saved, in networks of ours, against torch."""
+"""Weights saved by torch, read into our networks, against torch."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="needs torch: python build.py test -
 
 
 def settled(make):
-    """Returns a module in use, with means and variances that are not 0 and 1."""
+    """Returns a module in eval mode with random running means and variances."""
     torch.manual_seed(3)
     module = make().eval()
     for name, buffer in module.named_buffers():

@@ -1,4 +1,4 @@
-"""Files of weights, without torch: what torch 2 saved, what safetensors writes, what does harm."""
+"""Weight files read without torch: files of torch 2 and safetensors, and malicious files."""
 
 import io
 import pickle
@@ -14,7 +14,7 @@ from sparkdl.interop.torch import read_torch
 from sparkdl.interop.torch.weights.state_dict import read_state_dict
 from tests.interop.torch.weights.modules import PERCEPTRON
 
-SAVED = Path(__file__).parent / "models/perceptron.pt"  # by torch 2; the .npz has its numbers
+SAVED = Path(__file__).parent / "models/perceptron.pt"  # by torch 2; the .npz has the same arrays
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_types_of_safetensors(kind, tmp_path):
 
 
 def with_pickle(content, folder):
-    """Returns the path of the saved file with another pickle in it."""
+    """Returns the path of a copy of the saved file with another pickle."""
     path = folder / "a.pt"
     with zipfile.ZipFile(SAVED) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
@@ -83,7 +83,7 @@ def changed(old, new):
 
 
 def doubled(levels):
-    """Returns a pickle whose name is a pair of pairs of pairs ... of one tuple."""
+    """Returns a pickle that has nested pairs, doubling at each level, in place of a name."""
     pairs = b"".join(b"\x94h" + bytes([i]) + b"\x86" for i in range(levels))
     return b"\x80\x04)" + pairs + b"\x94\x8c\x01a\x93."
 
@@ -100,7 +100,7 @@ def doubled(levels):
         (b"\x80\x02}]K\x01s.", "a name"),
         (b"\x80\x02K\x01K\x02R.", "a call"),
         (changed(b"K\x05K\x04\x86", b"K\x06K\x04\x86"), "must lie within its 20 numbers"),
-        (changed(b"K\x04K\x01\x86", b"K\x00K\x00\x86"), None),  # numbers twice, but inside
+        (changed(b"K\x04K\x01\x86", b"K\x00K\x00\x86"), None),  # reads numbers twice, but in bounds
         (changed(b"K\x05K\x04\x86", b"J\xff\xff\xff\x7fJ\xff\xff\xff\x7f\x86"), "must lie within"),
         (changed(b"FloatStorage", b"DoubleStorage"), "must have 160 bytes"),
         (changed(b"FloatStorage", b"OtherStorage"), "torch.OtherStorage, which is not read"),
