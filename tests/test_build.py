@@ -122,7 +122,7 @@ def test_an_interrupted_setup_is_done_again_from_the_start(build, checkout, monk
 
 
 def test_what_is_left_of_an_environment_is_made_again(build, checkout, monkeypatch):
-    base = sys._base_executable  # whose pip works without pyvenv.cfg
+    base = sys._base_executable  # its pip works without pyvenv.cfg
     subprocess.run([base, "-m", "venv", "--without-pip", build.VENV], check=True)
     monkeypatch.setattr(build, "output", build.real_output)
     (build.VENV / "pyvenv.cfg").unlink()

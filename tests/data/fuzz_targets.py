@@ -279,7 +279,7 @@ def onnx_file():
     graph = helper.make_graph(nodes, "net", [x], [y], stored)
     imports = [helper.make_opsetid("", 18)]
     made = helper.make_model(graph, opset_imports=imports, ir_version=8)
-    with tempfile.TemporaryDirectory() as folder:  # what the engine loads is no file's memory
+    with tempfile.TemporaryDirectory() as folder:  # so that loading the engine is not counted
         onnx.save(made, Path(folder, "net.onnx"))
         onnx_function(Path(folder, "net.onnx"))
     return made.SerializeToString()
@@ -309,7 +309,7 @@ def onnx_network_file():
     graph = helper.make_graph(nodes, "net", [x], [y], stored)
     imports = [helper.make_opsetid("", 18)]
     made = helper.make_model(graph, opset_imports=imports, ir_version=8)
-    with tempfile.TemporaryDirectory() as folder:  # what the engine loads is no file's memory
+    with tempfile.TemporaryDirectory() as folder:  # so that loading the engine is not counted
         onnx.save(made, Path(folder, "net.onnx"))
         onnx_network(Path(folder, "net.onnx"))
     return made.SerializeToString()

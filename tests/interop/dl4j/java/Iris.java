@@ -18,8 +18,8 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 /**
  * Writes the model of notebooks/13_from_deeplearning4j.ipynb: `java Iris train.csv iris_dl4j.zip`, as Models.java.
  *
- * A line of train.csv is four numbers and a class: of scikit-learn's load_iris() all rows but every third. It prints
- * what the notebook compares with.
+ * A line of train.csv is four numbers and a class: the rows of scikit-learn's load_iris() except every third. It
+ * prints the values that the notebook compares with.
  */
 public class Iris {
     public static void main(String[] args) throws Exception {
@@ -50,7 +50,7 @@ public class Iris {
         print("after one more update", net, flowers);
     }
 
-    /** Prints what the network makes of the first, the middle and the last flower. */
+    /** Prints the network's outputs for the first, the middle and the last flower. */
     static void print(String what, MultiLayerNetwork net, DataSet flowers) {
         INDArray out = net.output(flowers.getFeatures());
         System.out.printf("%s, score %.6f%n", what, net.score(flowers));

@@ -31,7 +31,7 @@ import org.nd4j.linalg.schedule.*;
  * mvn -q -Djavacpp.platform=linux-x86_64 dependency:build-classpath -Dmdep.outputFile=classpath
  * javac -proc:none -cp $(cat classpath) Models.java; java -cp .:$(cat classpath) Models FOLDER
  *
- * The arrays of a model are then put into one .npz; java of version 17 needs --add-opens for OldModels.
+ * The arrays of each model are then put into one .npz. With Java 17, OldModels needs --add-opens.
  */
 public class Models {
     static final Random RANDOM = new Random(5);
@@ -56,7 +56,7 @@ public class Models {
         return x;
     }
 
-    /** One of `classes` for each row, or for each step where there are steps. */
+    /** One of `classes` for each row, or for each step of sequences. */
     static INDArray oneHot(int n, int classes, int... steps) {
         INDArray y = steps.length == 0 ? Nd4j.create(n, classes) : Nd4j.create(n, classes, steps[0]);
         for (int i = 0; i < n; i++) {

@@ -17,7 +17,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.*;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Writes models by Deeplearning4j 0.9.1, as Models does by its last version. */
+/** Writes models with Deeplearning4j 0.9.1, as Models does with the latest version. */
 public class OldModels {
     static final Random RANDOM = new Random(5);
     static File folder;
