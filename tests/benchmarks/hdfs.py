@@ -1,6 +1,6 @@
-"""Files on a real HDFS of this machine: native RPC (hdfs://) against HTTP (webhdfs://).
+"""File access on a local HDFS cluster: native RPC (hdfs://) against HTTP (webhdfs://).
 
-The two take turns, and the best of some rounds counts: what is measured is the ways, not the disks.
+The two alternate, and the best of several rounds counts, so that disks matter little.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def measure(options):
 
 
 def best(task, rounds):
-    """Seconds of each way."""
+    """Returns the least seconds of each protocol."""
     found = {way: [] for way in WAYS}
     for _ in range(rounds):
         for way in WAYS:

@@ -1,4 +1,4 @@
-"""Files of MNIST."""
+"""MNIST's file format."""
 
 import gzip
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def read_idx(path):
-    """The bytes of a gzipped IDX file, one row for each record: (n, ...) uint8."""
+    """Reads a gzipped IDX file as (n, ...) uint8, one row per record."""
     with gzip.open(path) as file:
         raw = file.read()
     lengths = np.frombuffer(raw, ">i4", raw[3], 4)

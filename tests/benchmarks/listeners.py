@@ -1,7 +1,7 @@
-"""What listeners that write a fit down cost: fits with them and without, in turns.
+"""Overhead of listeners that log a fit: fits with and without them, alternating.
 
-LeNet on digits, by two local workers. With `--averaging-frequency 1` rounds are of one minibatch,
-so events are as dense as they get.
+LeNet on digits with two local workers. With `--averaging-frequency 1` a round is one minibatch, so
+events are as frequent as possible.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import numpy as np
 from sparkdl import LocalWorkers, Network, ParameterAveraging, Sgd, digits, zoo
 from sparkdl.listeners import HtmlReport, RunLog, TensorBoard
 
-AIM = 1.03  # the wall clock with them, of that without
+AIM = 1.03  # wall-clock time with them, relative to without
 
 
 def main(argv=None):

@@ -38,7 +38,7 @@ def main(argv=None):
 
 
 def digits(folder, part):
-    """The digits of one part, their bytes brought into [0, 1] by the workers."""
+    """Returns one part of the digits, scaled to [0, 1] by the workers."""
     images = read_idx(folder / f"{part}-images-idx3-ubyte.gz").reshape(-1, 1, 28, 28)
     labels = read_idx(folder / f"{part}-labels-idx1-ubyte.gz").astype(np.int32)
     return Arrays(images, labels, transform=Scale(factor=1 / 255))

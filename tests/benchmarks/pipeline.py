@@ -1,8 +1,8 @@
-"""PipelineParallel beside AllReduceSGD on two hosts with a slow link, and what the model says.
+"""PipelineParallel against AllReduceSGD on two hosts with a slow link, and the cost model.
 
-The hosts are namespaces of this machine with a core each. Both masters train the same network on
-the same minibatches, by turns; a step is the median of the rounds of all turns. The cost model is
-given the computation of a minibatch, measured alone on one core, and the rate of the link.
+The hosts are network namespaces of this machine with a core each. Both masters train the same
+network on the same minibatches, alternating; a step is the median over the rounds of all turns. The
+cost model gets a minibatch's compute time, measured alone on one core, and the link's rate.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main(argv=None):
 
 
 def compare(description, module, report, argv):
-    """Runs `module` on two hosts for each network that is asked for, and prints reports."""
+    """Runs `module` on two hosts for each network requested, and prints reports."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--network", nargs="+", choices=NETWORKS, default=["wide_mlp"])
     parser.add_argument("--rate", choices=RATES, default="1gbit")
@@ -54,9 +54,9 @@ def compare(description, module, report, argv):
 
 
 def print_reports(module, names, report, options):
-    """Runs `module` on two hosts for each name; prints what `report` makes of the outcome."""
+    """Runs `module` on two hosts for each name; prints `report` of each result."""
     costs = measure_costs()
-    os.environ["OMP_NUM_THREADS"] = "1"  # of what is started from here
+    os.environ["OMP_NUM_THREADS"] = "1"  # for processes started from here
     for name in names:
         [found] = on_the_left(module, name, str(options.turns), rate=options.rate)
         bandwidth = RATES[options.rate]
@@ -65,7 +65,7 @@ def print_reports(module, names, report, options):
 
 
 def report(name, found, cluster):
-    """The table of a network, as text."""
+    """Returns the table of a network as text."""
     (conf, batch), compute = network(name), found["compute"]
     model = pipeline_model(conf, edges_of(conf, "auto", 2), batch, MICROBATCHES)
     lines = table(name, found, cluster, compute, "PipelineParallel", model, "the pipeline is")
@@ -73,9 +73,9 @@ def report(name, found, cluster):
 
 
 def table(name, found, cluster, compute, way, model, words):
-    """What was measured of AllReduceSGD and another way, beside the cost model, as text.
+    """Returns a text with times of AllReduceSGD and another way, measured and by the cost model.
 
-    `compute` is the seconds of a minibatch alone; `words` begin the line of the ratio.
+    `compute` is the seconds of a minibatch alone; `words` starts the line with the ratio.
     """
     conf, batch = network(name)
     summed = cluster.all_reduce(4 * conf.parameter_count).seconds
@@ -106,7 +106,7 @@ def network(name):
 
 
 def on_this_host(address, right, name, turns):
-    """Runs on the left host: prints the seconds of each step of both ways."""
+    """Runs on the left host; prints the seconds per step of both masters."""
     conf, batch = network(name)
     found = {"compute": alone(conf, batch), "cut": conf.stack[edges_of(conf, "auto", 2)[1]].name}
     workers = HostWorkers(address, int(right))
@@ -130,7 +130,7 @@ def data(conf, count):
 
 
 def alone(conf, batch):
-    """Seconds of a step in this process, on one core: the median of some."""
+    """Returns the median seconds of a step in this process, on one core."""
     replica, examples, took = Replica(conf), Batch.of(*data(conf, batch)), []
     for number in range(1, 8):
         start = time.perf_counter()
@@ -140,7 +140,7 @@ def alone(conf, batch):
 
 
 def steps(conf, master, workers):
-    """The seconds of a step in each round of an epoch, but for the first round."""
+    """Returns the seconds per step of each round of an epoch, except the first."""
     examples = data(conf, 2 * master.batch_size_per_worker * UPDATES * ROUNDS)
     history = Network(conf).fit(examples, 1, master, workers)
     return [sum(report.seconds.values()) / UPDATES for report in history.rounds[1:]]

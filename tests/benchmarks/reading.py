@@ -1,10 +1,10 @@
 """Speed of reading, decoding and batching LMDB and Parquet, against LeNet's step and plain loops.
 
-All in one process, by turns. The step is LeNet's on minibatches of 64 with all of the machine's
-cores, as a worker that has it alone takes it; what reads has one thread. The plain loops are
-what one writes by hand: minibatches of 64 from lmdb and protobuf, as ours, and record batches of
-pyarrow, beside our checked Batches of as many records. A ratio is the median over the turns of two
-figures of the same turn; a bar is what it must at least be.
+All sides alternate in one process. LeNet's step takes minibatches of 64 on all cores, as for a
+worker alone on the machine; readers have one thread. The plain loops are written by hand:
+minibatches of 64 from lmdb and protobuf, like ours, and pyarrow's record batches against our
+checked Batches. A ratio is the median over turns of two figures of the same turn; a bar is its
+minimum.
 """
 
 import argparse
@@ -30,7 +30,7 @@ BATCH = 64
 TURN = 0.7  # seconds
 CONF = zoo.lenet(optimizer=Momentum(learning_rate=0.01), seed=1)
 STEP, LOOP, ARROW = "LeNet's step", "a loop of lmdb and protobuf", "pyarrow's iteration"
-BARS = {  # of ours to another: how often as fast
+BARS = {  # minimum ratio of our speed to another's
     ("LMDB", STEP): 5.0,
     ("LMDB", LOOP): 1.0,
     ("LMDB, scaled", STEP): 5.0,
@@ -56,7 +56,7 @@ def main(argv=None):
 
 
 def write(folder, count):
-    """The same records in both formats: noise, as digits are as long."""
+    """Writes the same records in both formats; noise is as long as digits."""
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (count, 1, 28, 28)).astype(np.uint8)
     batch = Batch.of(images, rng.integers(0, 10, count).astype(np.int32))
@@ -65,7 +65,7 @@ def write(folder, count):
 
 
 def sides(folder):
-    """{name: function that goes over all records, or trains on some, and counts them}"""
+    """Returns {name: function that reads all records, or trains, and returns their count}."""
     replica = Replica(CONF)
     images = np.random.default_rng(0).normal(size=(BATCH, 1, 28, 28)).astype(np.float32)
     batch = Batch.of(images, np.zeros(BATCH, np.int32))
@@ -82,7 +82,7 @@ def sides(folder):
 
 
 def in_turns(sides, turns):
-    """{name: [records a second]}; each turn begins with another side, the first is not counted."""
+    """Returns {name: [records/s]}; each turn starts with another side, the first is dropped."""
     found, names = {name: [] for name in sides}, list(sides)
     for turn in range(turns + 1):
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
@@ -93,7 +93,7 @@ def in_turns(sides, turns):
 
 
 def speed_of(run):
-    """Records a second, over as many passes as fill a turn."""
+    """Returns records/s over as many passes as fill a turn."""
     count, began = 0, time.perf_counter()
     while (passed := time.perf_counter() - began) < TURN:
         count += run()
@@ -101,13 +101,13 @@ def speed_of(run):
 
 
 def step(replica, batch, updates):
-    """Examples of one training step."""
+    """Trains one step; returns its number of examples."""
     replica.step(batch, 1e-4, next(updates))
     return len(batch)
 
 
 def ours(source):
-    """Records of a source in minibatches, as workers take them."""
+    """Reads a source in minibatches, as workers do; returns the number of records."""
     count, transform = 0, source.transform
     for batch in batches(source):
         for start in range(0, len(batch), BATCH):
@@ -117,12 +117,12 @@ def ours(source):
 
 
 def read(source):
-    """Records of a source in the Batches that it gives."""
+    """Reads a source's Batches; returns the number of records."""
     return sum(map(len, batches(source)))
 
 
 def batches(source):
-    """Those of all splits, checked for the network."""
+    """Yields the Batches of all splits, checked for the network."""
     schema = schema_of(CONF, transform=source.transform)
     for split in source.splits():
         yield from check_batches(source.read, split, schema)
@@ -135,7 +135,7 @@ Datum = messages(
 
 
 def by_hand(path):
-    """Records of a loop over an LMDB: parse, to arrays, stack."""
+    """Parses, converts and stacks an LMDB's records; returns their number."""
     count, images, labels = 0, [], []
     with lmdb.open(path, readonly=True, lock=False) as environment, environment.begin() as reading:
         for _, value in reading.cursor():
@@ -150,7 +150,7 @@ def by_hand(path):
 
 
 def by_arrow(path):
-    """Records of pyarrow's record batches, nothing done with them."""
+    """Reads pyarrow's record batches only; returns the number of records."""
     with pq.ParquetFile(path) as file:
         return sum(table.num_rows for table in file.iter_batches(4096))
 

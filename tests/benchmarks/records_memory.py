@@ -1,7 +1,7 @@
-"""Memory of a session's processes while two executors of 1 GB train on more records than that.
+"""Memory of a session's processes while two executors of 1 GB train on more data than that.
 
-Figures are the highest that a thread has seen, each of a kind of process, of proportional set
-sizes: all pages, and those without the pages of mapped files, which the system takes back.
+Figures are peak proportional set sizes per kind of process, sampled by a thread: of all pages, and
+without mapped files, whose pages the system can reclaim.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main(arguments=None):
 
 
 def write(folder, count):
-    """Writes rows of FEATURES floats and a label, in as many files as PARTS."""
+    """Writes rows of FEATURES floats and a label, in PARTS files."""
     rng = np.random.default_rng(0)
     for part in range(PARTS):
         n = count // PARTS
@@ -73,7 +73,7 @@ def fit(sc, data, epochs):
 
 @contextmanager
 def peaks():
-    """({kind: bytes} of all pages, the same without mapped files), as they are at their highest."""
+    """Yields peak ({kind: bytes} of all pages, the same without mapped files)."""
     found, ended = (Counter(), Counter()), threading.Event()
 
     def watch():
@@ -91,7 +91,7 @@ def peaks():
 
 
 def sizes():
-    """Two Counters {kind: bytes} of this process and all below it."""
+    """Returns two Counters {kind: bytes} of this process and its descendants."""
     every, own, me = Counter(), Counter(), psutil.Process()
     for process in [me, *me.children(recursive=True)]:
         try:

@@ -1,8 +1,8 @@
 """Time of a round (5 minibatches of 64) in small and large partitions, early and late in a fit.
 
-A round with small partitions and one with large ones alternate, so that both meet the same machine.
-In the first epoch a block comes from the shuffle that dealt the records, later from memory; with
-small partitions that is over after a few rounds.
+Rounds with small and large partitions alternate, so that both see the same machine load. In the
+first epoch blocks come from the shuffle that distributes the records, later from memory; with small
+partitions that takes only a few rounds.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from tests.benchmarks.session import spark_session
 
 FEATURES, WORKERS = 10, 2
 SIZES = 2_000, 200_000
-WARM_UP = 30  # rounds with other blocks, while the JVM compiles
+WARM_UP = 30  # rounds on other blocks, while the JVM compiles
 
 
 def main(argv=None):
@@ -49,13 +49,13 @@ def line(first, times):
 
 
 def alternating(iterators, count):
-    """For each iterator the seconds of its first `count` items, taken in turns."""
+    """Returns, for each iterator, the seconds of its first `count` items, alternating."""
     found = [[next(iterator) for iterator in iterators] for _ in range(count)]
     return list(zip(*found))
 
 
 def rounds(sc, size):
-    """Seconds of each full round of a fit over two partitions of `size` records, without end."""
+    """Yields seconds of each full round of an endless fit on two partitions of `size` records."""
     conf = NetworkConf(
         input_shape=(FEATURES,), optimizer=Sgd(learning_rate=0.01), layers=[Output(units=2)]
     )
@@ -73,14 +73,14 @@ def rounds(sc, size):
 
 
 def timed(steps):
-    """(seconds, next item), None at the end."""
+    """Returns (seconds, next item), or None at the end."""
     began = time.perf_counter()
     item = next(steps, None)
     return None if item is None else (time.perf_counter() - began, item)
 
 
 def records(size, part):
-    """(features, label) pairs of a partition."""
+    """Returns the (features, label) pairs of a partition."""
     rng = np.random.default_rng(part)
     x = rng.normal(size=(size, FEATURES)).astype(np.float32)
     return zip(x, (x[:, 0] > 0).astype(int).tolist())

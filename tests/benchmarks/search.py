@@ -1,6 +1,6 @@
-"""Time of a search on two executors against the compute of its trials, shared by two.
+"""Time of a search on two executors against half of its trials' compute time.
 
-The first search starts the Python processes of the executors, the second finds them there.
+The first search starts the executors' Python processes, the second reuses them.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def main(argv=None):
     options = parser.parse_args(argv)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with spark_session("local-cluster[2,1,2048]") as sc:
-        slots(sc)  # the executors are there
+        slots(sc)  # waits for the executors
         for processes in ("new", "warm"):
             print(f"{processes} processes: {line(sc, options.trials, options.epochs)}", flush=True)
 

@@ -1,4 +1,4 @@
-"""A quiet Spark for a benchmark."""
+"""A Spark session with little output for benchmarks."""
 
 from contextlib import contextmanager
 
@@ -7,6 +7,6 @@ from sparkdl.spark.session import session
 
 @contextmanager
 def spark_session(master, **config):
-    """The SparkContext of a session that ends with the block and leaves nothing behind."""
+    """Yields the SparkContext of a session that ends with the block and leaves nothing behind."""
     with session(master, config, "benchmark") as spark:
         yield spark.sparkContext

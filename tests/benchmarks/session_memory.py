@@ -1,7 +1,7 @@
 """Memory of a session's processes over a hundred fits, a hundred epochs and twenty predictions.
 
-Figures are proportional set sizes (a page that n processes share counts 1/n in each), summed over
-the processes of a kind, and what stays in the driver's JVM heap after a collection.
+Figures are proportional set sizes (a page that n processes share counts 1/n in each), summed per
+kind of process, and the driver's JVM heap in use after garbage collection.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main(arguments=None):
 
 
 def phases(sc, options):
-    """Returns (name, what is repeated, how often)."""
+    """Returns (name, repeated action, number of repetitions) tuples."""
     frame = records(sc)
     net = SparkNetwork(sc, network())
     return [
@@ -51,7 +51,7 @@ def network():
 
 
 def records(sc):
-    """Returns a new DataFrame of the same rows."""
+    """Returns a new DataFrame with the same rows each time."""
     rng = np.random.default_rng(0)
     features = rng.normal(size=(RECORDS, FEATURES))
     labels = rng.integers(0, CLASSES, RECORDS)
@@ -61,14 +61,14 @@ def records(sc):
 
 
 def show(title, sc):
-    """Prints a line: memory by kind of process, and of the driver's heap."""
+    """Prints a line: memory by kind of process, and the driver's heap."""
     figures = by_kind() | {"driver's heap": heap(sc)}
     words = [f"{kind} {size / MB:.0f} MB" for kind, size in figures.items()]
     print(f"{title + ':':28}", ", ".join(words), flush=True)
 
 
 def by_kind():
-    """Returns {kind of process: bytes} of this process and all below it."""
+    """Returns {kind of process: bytes} of this process and its descendants."""
     sizes, me = Counter(), psutil.Process()
     for process in [me, *me.children(recursive=True)]:
         try:
@@ -88,11 +88,11 @@ def kind_of(process, me):
 
 
 def heap(sc):
-    """Returns the bytes that stay after a collection."""
+    """Returns the bytes of heap in use after garbage collection."""
     runtime, system = sc._jvm.Runtime.getRuntime(), sc._jvm.System
     for _ in range(2):
         system.gc()
-        time.sleep(0.5)  # Spark's cleaner drops what nobody holds, in a thread of its own
+        time.sleep(0.5)  # Spark's cleaner frees unreferenced objects in a background thread
     return runtime.totalMemory() - runtime.freeMemory()
 
 

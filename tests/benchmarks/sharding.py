@@ -1,9 +1,9 @@
-"""Memory of workers with a sharded state: a network that does not fit a worker as a whole.
+"""Memory of workers with sharded state: a network that does not fit into one worker.
 
-Four processes of this machine, each with a limit on its data (RLIMIT_DATA, which the kernel holds),
-train a multilayer perceptron by Adam; there is no driver, whose memory would have all of it. With
---check one process without a limit makes the same updates, and adds gradients in the order that the
-exchange promises; the bits of the weights are then compared.
+Four processes of this machine, each with a data limit (RLIMIT_DATA, enforced by the kernel), train
+a multilayer perceptron by Adam. There is no driver, which would hold the whole state. With --check
+one process without a limit makes the same updates, adding gradients in the order that the exchange
+guarantees; the weights must then agree bit for bit.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def perceptron(width, depth):
 
 
 def trained(conf, size, shard, options):
-    """Prints and returns what came of a fit."""
+    """Runs a fit; prints and returns its results."""
     with tempfile.TemporaryDirectory() as folder:
         tasks = [(conf, folder, rank, size, shard, options) for rank in range(size)]
         answers = run_all(member, tasks)
@@ -80,7 +80,7 @@ def trained(conf, size, shard, options):
 
 
 def formula(conf, shard, size):
-    """Bytes, as the option's text has them."""
+    """Returns the bytes by the formula in the option's documentation."""
     total = conf.params_layout.size
     bucket = max(shape[0] * (shape[0] + 1) for name, shape in conf.params_layout.entries[:1])
     share = 4 * total / size
@@ -98,7 +98,7 @@ def run(function, *arguments):
 
 
 def run_all(function, tasks):
-    """What the function gives in a new process for each task, all at the same time."""
+    """Runs a function in a new process per task, all concurrently; returns their results."""
     context = multiprocessing.get_context("spawn")
     os.environ["OMP_NUM_THREADS"] = "1"
     pipes, processes = [], []
@@ -129,7 +129,7 @@ def answer(pipe, function, task):
 
 
 def member(conf, folder, rank, size, shard, options):
-    """One worker: what it had at most, and the digest of its part of the weights."""
+    """Runs one worker; returns its peak memory and the digest of its part of the weights."""
     if options.limit:
         limit = int(options.limit * MB)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
@@ -149,7 +149,7 @@ def member(conf, folder, rank, size, shard, options):
 
 
 def load_libraries():
-    """Trains a network of some numbers: the engine's libraries are then in memory."""
+    """Trains a tiny network, which loads the engine's libraries."""
     conf = perceptron(8, 1)
     Replica(conf).step(batch_of(conf, 0, 0), 0.1, 1)
 
@@ -162,7 +162,7 @@ def setup_of(conf, master):
 
 
 def share_of(conf, master, rank, size):
-    """A worker's share of the first state, without ever having all of it."""
+    """Returns a worker's share of the initial state, without ever holding all of it."""
     if master.shard is None:
         return {}
     part, slices = params_part(master, conf, rank, size), conf.params_layout.slices
@@ -183,9 +183,9 @@ def batch_of(conf, rank, step):
 
 
 def reference(conf, size, steps):
-    """Digests of the parts after the same updates of one replica.
+    """Returns the parts' digests after the same updates on a single replica.
 
-    A worker's chunk of a bucket is added from the next worker's on, around to its own.
+    A worker's chunk of a bucket is summed in ring order, from the next worker to its own.
     """
     replica, master = Replica(conf), AllReduceSGD(shard="optimizer")
     parts = [params_part(master, conf, rank, size) for rank in range(size)]
@@ -211,7 +211,7 @@ def digest(vector):
 
 
 def peak():
-    """Bytes of memory that this process has had at most."""
+    """Returns this process's peak memory in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

@@ -1,7 +1,7 @@
 """Cost of a round through the driver against a bare Spark job with the same bytes.
 
-The network's compute is negligible: one example a worker. The bare job broadcasts a vector as
-long as its parameters and sums one such vector per task with treeAggregate. They alternate.
+Computation is negligible, at one example per worker. The bare job broadcasts a vector as long as
+the parameters and sums one such vector per task with treeAggregate. The two alternate.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def line(sc, units, rounds):
 
 
 def paired(sc, conf, rounds, warm_up=5):
-    """Seconds of each round and of the bare job next to it."""
+    """Returns the seconds of each round and of the bare job next to it."""
     state = first_state(conf)
     master = ParameterAveraging(
         aggregation="driver", batch_size_per_worker=1, averaging_frequency=1, repartition="never"
@@ -73,7 +73,7 @@ def paired(sc, conf, rounds, warm_up=5):
 
 
 def bare_job(sc, two, vector):
-    """Broadcast a vector, sum one such vector per task."""
+    """Broadcasts a vector and sums one such vector per task."""
     sent = sc.broadcast(vector)
     vectors = two.map(lambda _: sent.value)
     total = vectors.treeAggregate(None, added, added, depth=2)

@@ -1,7 +1,7 @@
-"""TensorParallel beside AllReduceSGD on two hosts with a slow link, and what the model says.
+"""TensorParallel against AllReduceSGD on two hosts with a slow link, and the cost model.
 
-The hosts are namespaces of this machine with a core each, as in pipeline.py beside this. What a
-minibatch takes alone is measured in each turn as well.
+The hosts are network namespaces of this machine with a core each, as in pipeline.py. A minibatch's
+time alone is measured in each turn as well.
 """
 
 import json
@@ -20,14 +20,14 @@ def main(argv=None):
 
 
 def report(name, found, cluster):
-    """The table of a network, as text."""
+    """Returns the table of a network as text."""
     conf, batch = network(name)
     compute, model = median(found["compute"]), tensor_model(conf, 2, batch)
     return table(name, found, cluster, compute, "TensorParallel", model, "divided layers are")
 
 
 def on_this_host(address, right, name, turns):
-    """Runs on the left host: prints the seconds of each step of both ways."""
+    """Runs on the left host; prints the seconds per step of both masters."""
     conf, batch = network(name)
     found, workers = {}, HostWorkers(address, int(right))
     options = {"batch_size_per_worker": batch, "updates_per_round": UPDATES, "workers": 2}

@@ -1,8 +1,7 @@
-"""Steps of LeNet under AllReduceSGD, torch's module and ours, against torch's DDP over gloo.
+"""LeNet's steps under AllReduceSGD, as a torch module and as ours, against DDP over gloo.
 
-Two processes of a thread each, 64 records a process; sides take turns, torch's module as it is and
-with images in channels_last. Ours has its whole fit in the step: minibatches, loss, optimizer,
-reports of rounds.
+Two single-threaded processes with 64 records each; sides alternate, the torch module with and
+without channels_last. Our step includes the whole fit: minibatches, loss, optimizer, round reports.
 """
 
 import argparse
@@ -16,11 +15,11 @@ import numpy as np
 
 from tests.benchmarks.peers.environment import ROOT
 
-TORCH = ROOT / ".torch"  # where `build.py test --torch` puts it
+TORCH = ROOT / ".torch"  # installed by `build.py test --torch`
 BATCH, SIZE, ROUND = 64, 2, 20
 RECORDS = BATCH * SIZE * ROUND
-BAR = 1.1  # of the module
-OWN_BARS = {False: 2.0, True: 1.5}  # of our own network, against DDP with channels_last or not
+BAR = 1.1  # for the torch module
+OWN_BARS = {False: 2.0, True: 1.5}  # for our own network, against DDP with or without channels_last
 SIDES = [("ours", False), ("theirs", False), ("ours", True), ("theirs", True), ("own", False)]
 
 
@@ -49,13 +48,13 @@ def main(argv=None):
 
 
 def ratio(steps, theirs, ours, side="ours"):
-    """The median of turns, of their step over ours; each with channels_last or not."""
+    """Returns the median over turns of DDP's step to ours, each with or without channels_last."""
     pairs = zip(steps["theirs", theirs], steps[side, ours], strict=True)
     return statistics.median(their_step / our_step for their_step, our_step in pairs)
 
 
 def run(call):
-    """Milliseconds of a step of one side, in processes of its own."""
+    """Returns the milliseconds per step of one side, run in new processes."""
     fixed = {"PYTHONPATH": f"{TORCH}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", f"from {__name__} import ours, own, theirs; {call}"]
     command[2] = command[2].replace("__main__", "tests.benchmarks.torch_replicas")
@@ -78,7 +77,7 @@ def records(count):
 
 
 def ours(channels_last):
-    """Prints a step of torch's module."""
+    """Measures steps of the torch module under AllReduceSGD."""
     from sparkdl import Momentum
     from sparkdl.interop.torch import TorchModel
 
@@ -88,7 +87,7 @@ def ours(channels_last):
 
 
 def own(channels_last):
-    """Prints a step of our LeNet, which chooses how images lie in memory."""
+    """Measures steps of our LeNet, which chooses its own memory layout."""
     from dataclasses import replace
 
     from sparkdl import Momentum
@@ -98,7 +97,7 @@ def own(channels_last):
 
 
 def fit(conf):
-    """Prints the median over rounds, the first two left out."""
+    """Prints the median over rounds, without the first two."""
     from sparkdl import AllReduceSGD, LocalWorkers, Network
 
     master = AllReduceSGD(batch_size_per_worker=BATCH, updates_per_round=ROUND, device="cpu")
@@ -109,7 +108,7 @@ def fit(conf):
 
 
 def theirs(channels_last):
-    """Prints the median over as many steps, the first two times as many left out."""
+    """Prints DDP's median over as many rounds, without the first two."""
     import torch.multiprocessing
 
     found = torch.multiprocessing.get_context("spawn").SimpleQueue()

@@ -1,4 +1,4 @@
-"""The networks as ONNX has them; parameters as many as ours."""
+"""The networks in ONNX, with as many parameters as ours."""
 
 import numpy as np
 from onnx import TensorProto, checker, helper, numpy_helper
@@ -9,7 +9,7 @@ OPSET, IR = 17, 8
 
 
 class Writer:
-    """A graph that grows from "x" on: each call adds a node, and gives the name of its output."""
+    """Builds a graph from input "x": each call adds a node and returns the name of its output."""
 
     def __init__(self):
         self.nodes, self.weights, self.parameters = [], [], 0
@@ -21,7 +21,7 @@ class Writer:
         return names[0]
 
     def weight(self, *shape, scale=None, counted=True):
-        """A parameter of random numbers, or, with a scale of 0, of zeros."""
+        """Adds a random parameter, or zeros if `scale` is 0."""
         scale = (2 / np.prod(shape[1:])) ** 0.5 if scale is None else scale
         values = self.rng.normal(size=shape) * scale
         self.parameters += values.size * counted
@@ -56,7 +56,7 @@ class Writer:
         return self.add("Gemm", x, self.weight(features, units), self.weight(units, scale=0))
 
     def model(self, y, shape):
-        """The bytes of a model that gives softmax(y)."""
+        """Returns the bytes of a model that computes softmax(y)."""
         y, rank = self.add("Softmax", y, axis=-1), 3 if len(shape) == 3 else 2
         x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
         out = helper.make_tensor_value_info(y, TensorProto.FLOAT, [None] * rank)

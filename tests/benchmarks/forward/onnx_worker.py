@@ -12,7 +12,7 @@ from tests.benchmarks.forward.onnx_networks import NETWORKS, Writer
 
 
 def predicting(workload):
-    """(step, facts) of a network in use."""
+    """Returns (step, facts) of a network's prediction."""
     x, to = workload.arrays()[0], Writer()
     model = to.model(NETWORKS[workload.network](to), x.shape)
     options = onnxruntime.SessionOptions()

@@ -10,7 +10,7 @@ from tests.benchmarks.cpu.workloads import WORKLOADS
 
 
 def predicting(workload):
-    """(step, facts) of a network in use."""
+    """Returns (step, facts) of a network's prediction."""
     replica = Replica(configuration(workload))
     features, _ = workload.arrays()
     return partial(replica.forward, features, size=len(features)), {

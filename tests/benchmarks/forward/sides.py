@@ -1,11 +1,11 @@
-"""The processes that predict, and what their figures say side by side."""
+"""Processes that predict, and the comparison of their figures."""
 
 import sys
 
 from tests.benchmarks.cpu.processes import AS_RUN, OURS, Process, variables
 from tests.benchmarks.peers.environment import python_of
 
-LONGEST = 200  # calls of a turn
+LONGEST = 200  # calls per turn
 MODES = {
     AS_RUN: ("torch", "torch_worker", "eager"),
     "torch channels_last": ("torch", "torch_worker", "channels_last"),
@@ -15,7 +15,7 @@ MODES = {
 
 
 def command(name, workload):
-    """The process of sparkdl, or of a peer's mode."""
+    """Returns the command of sparkdl, or of a peer's mode."""
     package = "tests.benchmarks.forward"
     if name == OURS:
         return [sys.executable, "-m", f"{package}.our_worker", workload]
@@ -24,7 +24,7 @@ def command(name, workload):
 
 
 class Predictions:
-    """Seconds a prediction takes in one process."""
+    """Measures the seconds per prediction in one process."""
 
     def __init__(self, name, workload, threads):
         self.process = Process(command(name, workload), variables(threads))
@@ -32,13 +32,13 @@ class Predictions:
         self.pids = [self.process.process.pid]
 
     def measure(self, burst):
-        """The fastest of the calls that fit into `burst` seconds."""
+        """Returns the fastest of the calls that fit into `burst` seconds."""
         first = min(self.process.ask(2))
         return min([first, *self.process.ask(max(2, min(LONGEST, round(burst / first))))])
 
 
 def fastest(found):
-    """{what: figure}: ours, the best peer, and how many times ours they are, at their fastest."""
+    """Returns our fastest figure, the best peer, and its ratio to ours."""
     least = {name: min(figures) for name, figures in found.items()}
     result = {"medians": least, "ours": least.get(OURS), "against_as_run": None}
     peers = {name: value for name, value in least.items() if name != OURS}

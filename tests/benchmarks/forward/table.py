@@ -1,4 +1,4 @@
-"""The table of `bench forward`: a line for each workload and number of threads."""
+"""The table of `bench forward`: a line per workload and number of threads."""
 
 import argparse
 import json
@@ -37,7 +37,7 @@ def main(arguments=None):
 
 
 def measured(name, threads, options):
-    """The row of one workload."""
+    """Measures a workload and returns its row."""
     make = partial(Predictions, workload=name, threads=threads)
     with sides(make, [OURS, *options.modes]) as (running, failed):
         others = Others([pid for side in running.values() for pid in side.pids])

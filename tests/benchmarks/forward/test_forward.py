@@ -1,4 +1,4 @@
-"""Tests of the comparison's arithmetic and of our process, without any peer."""
+"""The comparison's arithmetic and our process, without any peer."""
 
 from tests.benchmarks.cpu.processes import AS_RUN, OURS
 from tests.benchmarks.forward.sides import Predictions, fastest

@@ -13,7 +13,7 @@ from tests.benchmarks.cpu.workloads import WORKLOADS
 
 
 def predicting(workload, mode):
-    """(step, facts) of a network in use."""
+    """Returns (step, facts) of a network's prediction."""
     x = torch.tensor(workload.arrays()[0])
     net = NETWORKS[workload.network]().eval()
     count = parameters(net)

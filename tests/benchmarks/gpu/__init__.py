@@ -1,20 +1,19 @@
-"""Training on one GPU: sparkdl against torch in turns, every operation against the reference.
+"""Training on one GPU: sparkdl against torch, and every operation against the reference.
 
-Needs a GPU, CuPy, numpy, ml_dtypes and PyYAML, and, for the ratios, torch in the interpreter that
-runs it; for images from an LMDB also the packages that sparkdl.data reads with. Neither Spark nor a
-network. `python build.py bench gpu --json FILE` does all of it in ten minutes.
+Needs a GPU, CuPy, numpy, ml_dtypes and PyYAML; torch in the same interpreter for the ratios; and
+sparkdl.data's reader packages for images from an LMDB. It needs neither Spark nor network access.
+`python build.py bench gpu --json FILE` runs everything in ten minutes.
 
-First come all rows of the table of operations and the zoo's networks, made small, against the
-reference on the processor (float32 within 1e-4, bfloat16 within 2e-2 and so operations in float16;
-a network within ten times what rounding of its parameters does, where that is more), call by call
-and as a captured graph, which must give the same bits. Then come the workloads, each side in a
-process of its own, burst after burst, with data that lie on the device before the clock starts.
-"Best" is the fastest mode of torch in this run: eager under autocast with channels last and cuDNN's
-search, the same compiled, the same captured in a CUDA graph. The peak is what a large matrix
-product reaches, the bandwidth what a copy reaches, both in torch; the roofline adds up what each of
-our passes must take by the one or the other. NCCL is asked for sums over the one GPU alone. Memory
-is what we hold of the device while we train, and what torch says it took at most. What fails, and
-what there was no time for, is a row that says so.
+First, all rows of the table of operations and small versions of the zoo's networks are compared
+with the reference on the CPU, call by call and as a captured graph, which must give the same bits.
+Tolerances are 1e-4 in float32, and 2e-2 in bfloat16 and for float16 operations; for a network, ten
+times the effect of rounding its parameters if that is larger. Then come the workloads, each side in
+its own process, in alternating bursts, with data on the device before the clock starts. "Best" is
+torch's fastest mode in this run: eager under autocast with channels last and cuDNN's search, the
+same compiled, or the same captured in a CUDA graph. Peak and bandwidth are those of a large matrix
+product and of a copy, both in torch; the roofline sums the minimum time of each of our passes by
+either. NCCL sums over the one GPU only. Memory is our device memory in training, and torch's
+reported maximum. Failures, and checks without time left, are rows that say so.
 """
 
 

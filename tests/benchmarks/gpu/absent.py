@@ -1,4 +1,4 @@
-"""Stand-ins for libraries that the tests' tables name but that are not needed here."""
+"""Stand-ins for libraries that the tests' tables import but that are not needed here."""
 
 import sys
 from importlib.util import find_spec
@@ -13,9 +13,9 @@ LIBRARIES = {
 
 
 def stand_in(present=False):
-    """Let the tables be imported where a library is missing; what would ask it is never called.
+    """Lets the tables be imported without a library; code that needs it is never called.
 
-    `present`: also where it is there, which saves seconds.
+    `present`: replace installed libraries too, which saves seconds.
     """
     for library, modules in LIBRARIES.items():
         if sys.modules.get(library) is None and (present or find_spec(library) is None):

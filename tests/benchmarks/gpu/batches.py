@@ -1,4 +1,4 @@
-"""Minibatches without sparkdl.data, whose readers need packages that may not be here."""
+"""Minibatches without sparkdl.data, whose readers need packages that may be missing."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sparkdl.nn.inputs.columns import nominal_shapes
 
 
 class Some:
-    """What of a Batch a replica asks for."""
+    """The part of Batch's interface that a replica uses."""
 
     def __init__(self, columns):
         self.columns = columns
@@ -17,7 +17,7 @@ class Some:
 
 
 def noise(conf, n=4):
-    """A batch for a network of one input and one output: symbols where it takes such."""
+    """Returns a random batch for one input and one output; symbols for a token input."""
     rng, columns = np.random.default_rng(0), {}
     for name, shape in nominal_shapes(conf, n):
         columns[name] = rng.normal(size=shape).astype(np.float32)

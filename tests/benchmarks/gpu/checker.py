@@ -1,7 +1,7 @@
-"""A process that checks what it is asked for: one line of JSON in, one out.
+"""A process that runs checks on request: one line of JSON in, one out.
 
-Checks run in processes of their own, for what one does wrong may break the device for its process.
-`alive` says whether it has. A module may be named that has the backend "cuda" in its place.
+Checks run in separate processes, as a failing one can leave its process's device unusable, which
+`alive` detects. An optional argument names a module to use as the "cuda" backend.
 """
 
 import json
@@ -15,7 +15,7 @@ from tests.benchmarks.gpu.absent import stand_in
 
 
 def alive():
-    """Whether the device still does what it is asked."""
+    """Returns whether the device still responds."""
     try:
         base.get("cuda").device.wait()
     except Exception:

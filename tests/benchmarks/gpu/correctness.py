@@ -24,21 +24,21 @@ from tests.support.zoo_networks import OF_ARRAYS  # noqa: E402
 LIMITS = {"float32": 1e-4, BFLOAT16: 2e-2, "float16": 2e-2}
 SMALL = {"char_lstm": {"steps": 9}, "transformer": {"steps": 16}, "googlenet": {"auxiliary": False}}
 IMAGES = {"alexnet": 67, "caffenet": 67, "googlenet": 64, "inception_v3": 75, "vgg16": 32}
-IMAGES |= {"resnet18": 64, "resnet50": 64}  # rows and columns, where a network would take more
-CONSTANT = "BatchNorm of"  # the sum of its squares: rounding is all that its gradient has
-TWICE = "RecurrentGrad"  # whose gradient is one of a gradient, through all steps
+IMAGES |= {"resnet18": 64, "resnet50": 64}  # rows and columns, smaller than the network's own
+CONSTANT = "BatchNorm of"  # the gradient of its summed squares is rounding error only
+TWICE = "RecurrentGrad"  # whose gradient differentiates a gradient, through all steps
 RATE, STEPS, UPDATES = 0.01, 3, 2
-PARTS = "loss", "gradient", "updates"  # of a network
+PARTS = "loss", "gradient", "updates"  # of a network's error
 EPSILON, MARGIN = {"float32": 2.0**-24, BFLOAT16: 2.0**-9}, 10
 
 
 @dataclass(frozen=True)
 class Finding:
-    """How far the GPU is from the reference, or what it said.
+    """The GPU's deviation from the reference, or its error message.
 
-    `error` is the largest difference as a share of the largest number; None where it failed.
-    `same` is whether the calls one by one, their graph, and the graph again gave the same bits.
-    `detail` tells more to whoever looks for the fault: a traceback, or the error of each part.
+    `error` is the largest difference relative to the largest number, None if the check failed.
+    `same` tells whether eager calls, graph capture, and replay gave the same bits. `detail` helps
+    to find the fault: a traceback, or the error of each part.
     """
 
     name: str
@@ -59,14 +59,14 @@ class Finding:
 
 
 def checks(only=None):
-    """[(kind, name, dtype)] of all operations and networks, or of some operations."""
+    """Returns [(kind, name, dtype)] of all operations and networks, or of some operations."""
     networks = OF_ARRAYS if only is None else []  # first, as they take longest
     found = [("network", name, dtype) for dtype in EPSILON for name in networks]
     return found + [("operation", name, dtype) for dtype in LIMITS for name in only or CASES]
 
 
 def tried(kind, name, dtype, backend="cuda"):
-    """The Finding of a check; what goes wrong with one is a finding too."""
+    """Returns the Finding of a check; an exception becomes a Finding too."""
     try:
         check = {"operation": operation, "network": network}[kind]
         error, same, detail = check(name, dtype, backend)
@@ -76,7 +76,7 @@ def tried(kind, name, dtype, backend="cuda"):
 
 
 def told(error):
-    """An error's first lines and where it was raised: all that is known of a machine far away."""
+    """Returns an error's first lines and place, as the machine may be out of reach."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     text = " ".join(str(error).split("\n", 3)[:3])
     return (
@@ -85,12 +85,12 @@ def told(error):
 
 
 def operation(name, dtype, backend):
-    """Forward, backward where there is a gradient, call by call and captured."""
+    """Checks an operation forward, and backward if it has a gradient, eagerly and captured."""
     case = CASES[name]
     arrays = [a.astype(dtype) if is_float(a.dtype) else a for a in case.arrays]
     graph = None
     if case.order and not name.startswith(CONSTANT):
-        with suppress(ShapeError):  # some gradients take no narrow numbers
+        with suppress(ShapeError):  # some gradients reject narrow types
             graph = with_gradients(case.op, *arrays)
     graph = graph or trace(case.op, *arrays)
     reference = compile(graph, "reference")
@@ -99,7 +99,7 @@ def operation(name, dtype, backend):
     if name.startswith(TWICE):
         rounding = noise_of(reference, arrays, expected, LIMITS[dtype])
     program, errors, bits = compile(graph, backend), {n: [] for n in expected}, []
-    for _ in range(STEPS):  # call by call, captured, replayed
+    for _ in range(STEPS):  # eager, captured, replayed
         found = {n: np.array(y) for n, y in program.run(feeds(arrays)).items()}
         for n, y in expected.items():
             errors[n].append(distance(found[n], y) / rounding[n])
@@ -109,13 +109,13 @@ def operation(name, dtype, backend):
 
 
 def noise_of(reference, arrays, expected, limit):
-    """For each output how much more than `limit` rounding of the inputs does, `MARGIN` times.
+    """Returns, per output, `MARGIN` times the effect of rounding the inputs, relative to `limit`.
 
-    At least 1: in narrow numbers a gradient of a gradient can differ by more than a limit for all.
+    It is at least 1. In narrow types a gradient of a gradient can exceed a common limit.
     """
     draw = np.random.default_rng(1)
     narrow = [a.dtype.itemsize == 2 for a in arrays]
-    unit = 2 * EPSILON[BFLOAT16]  # of the last place
+    unit = 2 * EPSILON[BFLOAT16]  # one unit in the last place
     shaken = [
         (a * (1 + unit * draw.uniform(-1, 1, a.shape))).astype(a.dtype) if n else a
         for a, n in zip(arrays, narrow, strict=True)
@@ -126,9 +126,9 @@ def noise_of(reference, arrays, expected, limit):
 
 
 def network(name, dtype, backend):
-    """The first loss and gradient of a network with few numbers, and where some updates lead it.
+    """Checks the first loss and gradient of a small network, and its parameters after some updates.
 
-    The bits are those of gradients by themselves, and of updates as one launch with them or not.
+    Bits are compared between repeated gradients, and between fused and separate updates.
     """
     conf = small(name, dtype)
     replica, batch, bits = Replica(conf, backend), noise(conf), []
@@ -144,7 +144,7 @@ def network(name, dtype, backend):
 
 
 def small(name, dtype):
-    """A network of the zoo with few numbers."""
+    """Returns a small version of a zoo network."""
     conf = replace(getattr(zoo, name)(**SMALL.get(name, {})), dtype=dtype)
     if name not in IMAGES:
         return conf
@@ -156,9 +156,10 @@ def small(name, dtype):
 
 
 def trained(conf, backend, batch, shake=0.0):
-    """(first loss, first gradient, how far `UPDATES` updates on one batch move all parameters).
+    """Returns (first loss, first gradient, change of all parameters by `UPDATES` updates on one
+    batch).
 
-    `shake` is a share by which all parameters are changed before, each by another part of it.
+    `shake` bounds a random relative change of each initial parameter.
     """
     replica = Replica(conf, backend)
     replica.params *= 1 + shake * np.random.default_rng(1).uniform(-1, 1, replica.params.shape)
@@ -170,7 +171,7 @@ def trained(conf, backend, batch, shake=0.0):
 
 
 def led(conf, backend, batch, step):
-    """The bits of all parameters after some updates, the last of them captured and replayed."""
+    """Returns the bits of all parameters after some updates, the last captured and replayed."""
     replica = Replica(conf, backend)
     for t in range(1, STEPS + 1):
         step(replica, batch, RATE, t)
@@ -183,10 +184,10 @@ def in_parts(replica, batch, rate, t):
 
 
 def beyond(limit, found, expected, shaken):
-    """The length of the difference as a share of what is expected.
+    """Returns the norm of the difference relative to that of the expected value.
 
-    What rounding of the parameters brings in the reference itself is no error: where that is much,
-    as behind many normalizations, `MARGIN` times as much counts as `limit`.
+    The reference's own sensitivity to rounded parameters is no error: if it is large, as after many
+    normalizations, `MARGIN` times its size counts as `limit`.
     """
     length = np.linalg.norm(expected) or 1.0
     error, own = (float(np.linalg.norm(x - expected) / length) for x in (found, shaken))
@@ -194,7 +195,7 @@ def beyond(limit, found, expected, shaken):
 
 
 def distance(found, expected):
-    """The largest difference as a share of the largest number; NaN must be where NaN is."""
+    """Returns the largest difference relative to the largest number; NaNs must coincide."""
     found, expected = (np.asarray(a, np.float64) for a in (found, expected))
     here = np.isfinite(expected)
     if not np.array_equal(np.isfinite(found), here):

@@ -1,4 +1,4 @@
-"""All checks by several processes at once, as long as there is time."""
+"""Runs all checks in several processes at once, as long as there is time."""
 
 import json
 import os
@@ -11,19 +11,19 @@ from tests.benchmarks.cpu.processes import Failed, Process
 from tests.benchmarks.gpu.correctness import Finding
 from tests.benchmarks.gpu.sides import environment
 
-LONGEST = 120  # seconds that one check may take
-MOST = 8  # processes, of two threads each: the reference computes as well
+LONGEST = 120  # seconds per check
+MOST = 8  # processes of two threads each, as the reference computes as well
 THREADS = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
 
 
 class Checker:
-    """The process of one thread; it is made anew where the device does no more what it should."""
+    """A thread's checker process, which is replaced when its device no longer works."""
 
     def __init__(self, *words):
         self.words, self.process = words, None
 
     def find(self, check, limit=LONGEST):
-        """The Finding of (kind, name, dtype)."""
+        """Returns the Finding of (kind, name, dtype)."""
         try:
             if self.process is None:
                 words = [sys.executable, "-m", "tests.benchmarks.gpu.checker", *self.words]
@@ -44,13 +44,13 @@ class Checker:
 
 
 def findings(checks, until, make=Checker, count=None):
-    """A Finding of each check, as they come; those that the time does not suffice for say so.
+    """Yields a Finding of each check as it completes; those out of time say so.
 
     Parameters
     ----------
     checks : [(kind, name, dtype)]
-    until : of time.monotonic()
-    count : processes, or None for half as many as there are processors
+    until : a time of time.monotonic()
+    count : number of processes, or None for half the number of processors
     """
     count = count or max(1, min(MOST, (os.cpu_count() or 1) // 2))
     own, made = local(), []

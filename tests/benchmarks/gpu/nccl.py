@@ -1,6 +1,6 @@
-"""NCCL on one GPU: that it begins, leaves numbers as they are, and what a call costs.
+"""NCCL on one GPU: initialization, unchanged sums, and the cost of a call.
 
-Prints JSON. What exchange between GPUs takes, one of them alone cannot show.
+Prints JSON. One GPU cannot show the cost of exchange between GPUs.
 """
 
 import json
@@ -15,7 +15,7 @@ NAME, CALLS = "vector", 20
 
 
 def figures(backend, size=64 << 20, calls=CALLS):
-    """Of sums of `size` bytes of float32 that lie on the device, over this one device.
+    """Measures all-reduce of `size` bytes of float32 on the device, over this device alone.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def figures(backend, size=64 << 20, calls=CALLS):
 
 
 def measured(link, length, calls):
-    """Seconds until so many sums, one behind the other, are done."""
+    """Returns the seconds of so many consecutive sums."""
     mark, began = link.driver.event(), time.perf_counter()
     link.driver.record(mark, link.device.stream)
     for _ in range(calls):

@@ -1,4 +1,4 @@
-"""The networks as sparkdl has them."""
+"""The networks in sparkdl."""
 
 from dataclasses import replace
 from functools import partial
@@ -20,13 +20,13 @@ NETWORKS = {
 
 
 def configuration(workload):
-    """The network of a workload with its optimizer."""
+    """Returns a workload's network with its optimizer."""
     conf = NETWORKS[workload.network]() if workload.network in NETWORKS else own(workload)
     return replace(conf, optimizer=OPTIMIZERS[workload.optimizer], dtype=workload.dtype, seed=1)
 
 
 def own(workload):
-    """Two LSTM layers as wide as their input, or one layer of as many parameters as are updated."""
+    """Returns two LSTM layers as wide as their input, or one layer for the optimizer alone."""
     if workload.network == "lstm":
         layers = [LSTM(units=workload.shape[1]) for _ in range(2)]
         layers.append(RnnOutput(units=workload.classes))

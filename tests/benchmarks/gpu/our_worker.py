@@ -1,4 +1,4 @@
-"""sparkdl's side: one workload on the GPU, in a process of its own."""
+"""sparkdl's side: one workload on the GPU, in its own process."""
 
 import sys
 import time
@@ -15,11 +15,11 @@ from tests.benchmarks.gpu.batches import Some
 from tests.benchmarks.gpu.our_networks import configuration
 from tests.benchmarks.gpu.workloads import RATE, WORKLOADS
 
-STEPS = 10  # put on the device one behind the other before anybody waits
+STEPS = 10  # steps queued on the device before waiting
 
 
 def training(workload):
-    """(step, facts): the batch is fed once and stays on the device."""
+    """Returns (step, facts) of training; the batch is fed once and stays on the device."""
     held = Held(driver())
     replica, batch = Replica(configuration(workload), "cuda"), batch_of(workload)
     for t in (1, 2):
@@ -30,7 +30,7 @@ def training(workload):
 
 
 def updating(workload):
-    """The same of the optimizer alone."""
+    """Returns (step, facts) of the optimizer alone."""
     held = Held(driver())
     replica = Replica(configuration(workload), "cuda")
     replica.grad = np.random.default_rng(0).normal(0, 0.01, replica.grad.shape)
@@ -41,7 +41,7 @@ def updating(workload):
 
 
 def steps(device, graphs):
-    """A call that runs what is captured `STEPS` times, and waits."""
+    """Returns a call that replays the graphs `STEPS` times, then waits."""
 
     def call():
         with device.lock:
@@ -53,8 +53,8 @@ def steps(device, graphs):
 
 
 def from_lmdb(workload):
-    """(call, facts): a pass over an LMDB, each minibatch decoded, cropped and mirrored."""
-    from tests.benchmarks.gpu.stored import Stored  # needs the packages that read data
+    """Returns (call, facts) of a pass over an LMDB: minibatches decoded, cropped, mirrored."""
+    from tests.benchmarks.gpu.stored import Stored  # needs reader packages
 
     synthetic, facts = training(workload)
     times = [timed(synthetic) / STEPS for _ in range(5)]
@@ -79,14 +79,14 @@ def driver():
 
 
 class Held:
-    """Bytes of the device that are asked for from now on and not given back."""
+    """Counts device memory allocated from now on and not freed."""
 
     def __init__(self, driver):
         self.bytes, self.allocate, driver.allocate = 0, driver.allocate, self.counting
 
     def counting(self, size):
         array = self.allocate(size)
-        owner = array._shown.base  # it goes with the last array that lies in this memory
+        owner = array._shown.base  # freed with the last array in this memory
         weakref.finalize(owner, self.count, -size)
         self.count(size)
         return array

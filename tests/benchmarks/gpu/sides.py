@@ -1,4 +1,4 @@
-"""The processes that are timed on the GPU, and what their figures say side by side."""
+"""The processes timed on the GPU, and the comparison of their figures."""
 
 import os
 import sys
@@ -14,19 +14,19 @@ from tests.benchmarks.peers.environment import ROOT
 
 OURS, MODES = "sparkdl", ("eager", "compile", "graph")
 PRODUCT, COPY = "product", "copy"
-TRAFFIC = 28  # bytes of Adam's step for each parameter: 4 vectors read, 3 written
+TRAFFIC = 28  # bytes of Adam's step per parameter: 4 vectors read, 3 written
 
 
 def environment():
-    """That of each process: it finds the project, and packages that lie elsewhere."""
+    """Returns a process's environment, in which it finds the project and other packages."""
     places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {"PYTHONPATH": os.pathsep.join(places)}
 
 
 class Side:
-    """One process on the GPU, with a folder for its temporary files.
+    """A process on the GPU, with its own folder for temporary files.
 
-    `limit` is how many seconds it may take for an answer.
+    `limit` is the timeout of an answer in seconds.
     """
 
     def __init__(self, workload, mode, limit):
@@ -42,7 +42,7 @@ class Side:
         self.facts = self.process.facts
 
     def measure(self, burst):
-        """Seconds of a step: the median over the calls that fit into `burst` seconds."""
+        """Returns seconds per step, the median over the calls that fit into `burst` seconds."""
         try:
             first = self.process.ask(1)[0]
             calls = [first, *self.process.ask(max(2, min(200, round(burst / first))))]
@@ -64,8 +64,8 @@ class Measured:
     ----------
     workload : str
     seconds : {side: [seconds of a step, round by round]}
-    facts : {side: what it says of itself}
-    failed : {side: why it is missing}
+    facts : {side: facts it reports}
+    failed : {side: reason of its failure}
     """
 
     workload: str
@@ -77,22 +77,22 @@ class Measured:
         return self.median(OURS)
 
     def median(self, side):
-        """Seconds of a side's step, or None."""
+        """Returns a side's seconds per step, or None."""
         return median(self.seconds[side]) if self.seconds.get(side) else None
 
     def best(self):
-        """torch's fastest mode, or None where there is none."""
+        """Returns torch's fastest mode, or None if none ran."""
         return min((m for m in MODES if self.median(m)), key=self.median, default=None)
 
     def ratio(self, mode):
-        """The median over rounds of torch's seconds by ours, or None."""
+        """Returns the median over rounds of torch's seconds to ours, or None."""
         if not self.median(mode) or not self.ours():
             return None
         pairs = zip(self.seconds[mode], self.seconds[OURS], strict=False)  # one may end early
         return median(theirs / own for theirs, own in pairs)
 
     def bars(self):
-        """[(what, figure or None, bar)] of the workload."""
+        """Returns [(name, figure or None, bar)] of the workload."""
         row, found = WORKLOADS[self.workload], []
         if row.best is not None:
             mode = self.best() if row.against == "best" else row.against
@@ -105,7 +105,7 @@ class Measured:
         return found
 
     def shares(self):
-        """{what: figure} that have no bar, without those that are not known."""
+        """Returns {name: figure} of the known figures without a bar."""
         row, own = WORKLOADS[self.workload], self.facts.get(OURS, {})
         theirs = self.facts.get(self.best(), {}).get("memory")
         found = {
@@ -118,42 +118,42 @@ class Measured:
         return {what: figure for what, figure in found.items() if figure}
 
     def flops(self):
-        """Flops a second of a large matrix product in the workload's type, or None."""
+        """Returns FLOP/s of a large matrix product in the workload's dtype, or None."""
         return self.median(PRODUCT) and self.facts[PRODUCT]["flops"] / self.median(PRODUCT)
 
     def bytes(self):
-        """Bytes a second of a copy within the device, or None."""
+        """Returns bytes/s of a copy within the device, or None."""
         return self.median(COPY) and self.facts[COPY]["bytes"] / self.median(COPY)
 
     def bandwidth(self):
-        """Bytes a second of the optimizer by those of a copy within the device, or None."""
+        """Returns the optimizer's bytes/s relative to a copy's within the device, or None."""
         if not self.ours() or not self.bytes():
             return None
         return TRAFFIC * self.facts[OURS]["parameters"] / self.ours() / self.bytes()
 
     def peak(self):
-        """Flops a second by those of a matrix product, or None."""
+        """Returns FLOP/s relative to a matrix product's, or None."""
         flops = sum(work for work, _ in self.passes())
         return flops / self.ours() / self.flops() if flops and self.flops() else None
 
     def roofline(self):
-        """What all passes must take, each by its flops or by its bytes, as a share of our time."""
+        """Returns the minimum time of all passes, by FLOPs or bytes, as a share of our time."""
         if not self.passes() or not self.flops() or not self.bytes():
             return None
         least = (max(work / self.flops(), size / self.bytes()) for work, size in self.passes())
         return sum(least) / self.ours()
 
     def passes(self):
-        """[(flops, bytes read and written)] of each kernel of our step."""
+        """Returns [(flops, bytes read and written)] of each kernel of our step."""
         return self.facts[OURS].get("passes", []) if self.ours() else []
 
 
 def measured(name, modes, rounds, burst, until, make=Side):
-    """A Measured of a workload: all sides in turns, as far as there is time.
+    """Returns a workload's Measured: all sides alternate while there is time.
 
     Parameters
     ----------
-    until : of time.monotonic()
+    until : a time of time.monotonic()
     """
     workload, of = WORKLOADS[name], {OURS: (name, OURS)}
     if not workload.stored:
@@ -173,19 +173,19 @@ def measured(name, modes, rounds, burst, until, make=Side):
 
 
 def one_round(sides, seconds, number, burst):
-    """Measure each side once, another one first in each round: {side: why it ended}."""
+    """Measures each side once, in an order rotated by round; returns {side: error} of failures."""
     names, failed = list(sides), {}
     for name in names[number % max(len(names), 1) :] + names[: number % max(len(names), 1)]:
         try:
             seconds[name].append(sides[name].measure(burst))
-        except Failed as error:  # it is closed
+        except Failed as error:  # its process is closed
             failed[name] = str(error)
             del sides[name]
     return failed
 
 
 def opened(of, until, make):
-    """({name: side}, {name: why it failed}): all made at the same time, for some compile long."""
+    """Returns ({name: side}, {name: reason}); sides start in parallel, as some compile for long."""
 
     def side(words):
         left = until - time.monotonic()

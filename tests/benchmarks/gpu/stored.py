@@ -1,4 +1,4 @@
-"""Images in an LMDB, as bytes, and the minibatches that a worker makes of them."""
+"""Images stored as bytes in an LMDB, and the minibatches that a worker makes of them."""
 
 import tempfile
 
@@ -15,9 +15,9 @@ SEED = 1
 
 
 class Stored:
-    """An LMDB of noise below the folder of temporary files, which whoever made it deletes.
+    """An LMDB of noise in the folder for temporary files, whose creator deletes it.
 
-    `steps` is how many minibatches a pass over it has: two for each split.
+    `steps` is the number of minibatches per pass, two per split.
     """
 
     def __init__(self, workload):
@@ -34,7 +34,7 @@ class Stored:
         self.source = LMDB(path, transforms=transforms, scale=1 / 64, records_per_split=each)
 
     def minibatches(self, replica):
-        """Those of another epoch, read and made ready by a thread of their own."""
+        """Returns the next epoch's minibatches, prefetched by a thread."""
         self.epoch += 1
         return prefetch(self.read(replica), AHEAD)
 

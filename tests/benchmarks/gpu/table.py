@@ -1,4 +1,4 @@
-"""Output of `bench gpu`: the failures, then a row for each workload and its bars."""
+"""Output of `bench gpu`: failed checks, then a row per workload with its bars."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from tests.benchmarks.gpu.sides import MODES, OURS, environment, measured
 from tests.benchmarks.gpu.workloads import WORKLOADS
 
 ROUNDS, BURST, MINUTES = 5, 0.3, 9.5
-CORRECTNESS, SHARE = "correctness", 0.4  # of the time that it may take
+CORRECTNESS, SHARE = "correctness", 0.4  # its share of the time
 PROPERTIES = (
     "import cudnn, json; p = cudnn.create_device_properties(0).serialize(); "
     "print(json.dumps(json.loads(p)))"
@@ -37,7 +37,7 @@ def main(arguments=None):
 
 
 def check(report, until):
-    """Add the findings of all checks, and print what is wrong."""
+    """Adds the findings of all checks, and prints failures."""
     for finding in findings(checks(), until):
         report["findings"].append(asdict(finding) | {"good": finding.good})
         if not finding.good:
@@ -46,7 +46,7 @@ def check(report, until):
 
 
 def measure(report, name, options, until):
-    """Add the row of a workload and print it; what goes wrong is one too."""
+    """Adds a workload's row and prints it; an error becomes a row too."""
     try:
         row = measured(name, options.modes, options.rounds, options.burst, until)
         figures = {"bars": row.bars(), "shares": row.shares()}
@@ -59,11 +59,11 @@ def measure(report, name, options, until):
 
 
 def device():
-    """What the GPU is, or what goes wrong with it.
+    """Returns a description of the GPU, or its error.
 
     Raises
     ------
-    SystemExit, where there is none.
+    SystemExit, if there is none.
     """
     from sparkdl.engine import backends
     from sparkdl.errors import UnsupportedError
@@ -84,7 +84,7 @@ def described(backend):
 
 
 def asked(*words):
-    """What another process of this interpreter says in JSON; or that it failed, and why."""
+    """Returns another process's JSON output, or {"failed": reason}."""
     try:
         done = subprocess.run(
             [sys.executable, *words], env=environment(), capture_output=True, text=True, timeout=60
@@ -97,7 +97,7 @@ def asked(*words):
 
 
 def exchange(found):
-    """The line of NCCL: what one GPU can show of it."""
+    """Returns the line on NCCL: what one GPU can show."""
     if "seconds" not in found:
         return found.get("absent") or f"NCCL: {found['failed']}"
     right = "" if found["same"] else ", WRONG numbers"
@@ -111,7 +111,7 @@ def summary(found):
 
 
 def line(row):
-    """A workload's line: ours, the bars, the other figures; then who failed."""
+    """Returns a workload's line: our time, the bars, other figures; then failed sides."""
     own = row.ours()
     cells = [f"{WORKLOADS[row.workload].title:50}", "-" if own is None else f"{own * 1e3:.2f} ms"]
     cells += [bar(*one) for one in row.bars()]
@@ -131,7 +131,7 @@ def bar(what, figure, least):
 
 
 def save(report, path):
-    """All figures so far, where a file is wanted."""
+    """Writes all figures so far, if a file is given."""
     if path is not None:
         path.write_text(json.dumps(report, indent=1))
 

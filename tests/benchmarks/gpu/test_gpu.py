@@ -1,4 +1,4 @@
-"""Tests of `bench gpu` without a GPU: its arithmetic, and its run as far as it gets."""
+"""`bench gpu` without a GPU: its arithmetic, and its run as far as possible."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def test_parameters_are_those_of_the_published_networks():
     counts = {n: our_networks.configuration(w).parameter_count for n, w in WORKLOADS.items()}
     assert counts["adam"] == ADAM_PARAMETERS
     assert counts["resnet50"] == 25_557_032
-    assert counts["gpt2"] == 124_439_808 + 50_257 * 768 + 50_257  # GPT-2's, and an output
+    assert counts["gpt2"] == 124_439_808 + 50_257 * 768 + 50_257  # GPT-2's, and an output layer
 
 
 def test_bars_are_against_the_best_mode_or_the_one_that_is_named():
@@ -57,7 +57,7 @@ def test_shares_of_the_peak_the_bandwidth_and_the_roofline():
     row = Measured("adam", seconds, FACTS, {})
     assert row.bandwidth() == 0.5
     assert row.peak() == 0.25
-    assert row.roofline() == (0.4 + 0.5) / 2  # the first pass by its flops, the other by its bytes
+    assert row.roofline() == (0.4 + 0.5) / 2  # the first pass by its FLOPs, the other by its bytes
     assert row.shares() == {
         "updates/s": 0.5,
         "of the peak": 0.25,
@@ -106,7 +106,7 @@ def test_a_process_leaves_no_files(monkeypatch):
 
 
 class Side:
-    """A double: it fails where its facts say so."""
+    """A test double that fails in some modes."""
 
     closed = 0
 
@@ -130,7 +130,7 @@ def test_what_fails_is_told_of_and_the_others_go_on():
     assert row.failed == {"compile": "no compiler", "graph": "out of memory"}
     assert row.seconds[OURS] == [2.0] * 3 and row.seconds["graph"] == [3.0]
     assert row.bars() == [("x torch eager", 1.5, 5.0)] and row.ratio("graph") == 1.5
-    assert Side.closed == 4  # the one that failed is closed
+    assert Side.closed == 4  # the failed one was already closed
 
 
 def test_without_time_nothing_begins():
@@ -168,7 +168,7 @@ def test_networks_are_looked_at(host, monkeypatch):
 
 def test_what_rounding_does_by_itself_is_no_error():
     expected, x, y = np.array([3.0, 4.0]), np.array([1.0, 0.0]), np.array([0.0, 1.0])
-    calm, shaken = expected + 5e-7 * x, expected + 0.5 * y  # a share of 1e-7, and of 0.1
+    calm, shaken = expected + 5e-7 * x, expected + 0.5 * y  # relative differences of 1e-7 and 0.1
     assert beyond(1e-4, expected + 0.05 * x, expected, calm) == pytest.approx(0.01)
     assert beyond(1e-4, expected + 0.05 * x, expected, shaken) == pytest.approx(1e-6)
     assert beyond(1e-4, expected + 2.5 * x, expected, expected + 0.05 * y) == pytest.approx(5e-4)
@@ -197,7 +197,7 @@ def test_other_bits_from_a_graph_are_wrong():
 
 
 class Double:
-    """A checker that breaks the device at the second check and never answers the third."""
+    """A test double of a checker, whose findings are all good."""
 
     def __init__(self):
         self.closed = False
@@ -242,12 +242,12 @@ def test_none_must_be_where_none_is():
 
 @pytest.fixture
 def tiny(monkeypatch, host):
-    """Workloads train a network of images (1, 6, 6)."""
+    """Makes workloads train a network of images (1, 6, 6)."""
     conf = NetworkConf(input_shape=(1, 6, 6), layers=[Output(units=10)])
     monkeypatch.setattr(our_worker, "configuration", lambda workload: conf)
     monkeypatch.setattr(our_worker, "STEPS", 2)
     driver = base.get("cuda").device.driver
-    monkeypatch.setattr(driver, "allocate", driver.allocate)  # a worker puts another in its place
+    monkeypatch.setattr(driver, "allocate", driver.allocate)  # a worker replaces it
     return {"batch": 3, "shape": (1, 6, 6), "classes": 10}
 
 

@@ -1,4 +1,4 @@
-"""torch's side: one workload in one mode on the GPU, in a process of its own."""
+"""torch's side: one workload in one mode on the GPU, in its own process."""
 
 import sys
 from functools import partial
@@ -12,7 +12,7 @@ from tests.benchmarks.cpu.worker import serve
 from tests.benchmarks.gpu.workloads import ADAM_PARAMETERS, MOMENTUM, RATE, WORKLOADS
 
 STEPS = 10
-PRODUCT = 8192  # rows and columns of the matrices whose product says what the device can do
+PRODUCT = 8192  # size of the square matrices whose product gives the peak
 
 
 class Lstm(nn.Module):
@@ -47,7 +47,7 @@ NETWORKS = {
 
 
 def training(workload, mode):
-    """(call, facts) of `STEPS` training steps."""
+    """Returns (call, facts) of `STEPS` training steps."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     x, y = (torch.tensor(array, device="cuda") for array in workload.arrays())
@@ -78,7 +78,7 @@ def make_optimizer(params, kind, mode):
 
 
 def captured(step):
-    """The step as one CUDA graph."""
+    """Returns the step captured as one CUDA graph."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -92,7 +92,7 @@ def captured(step):
 
 
 def updating(mode):
-    """The same of Adam alone, fused."""
+    """Returns (call, facts) of fused Adam alone."""
     vector = nn.Parameter(torch.randn(ADAM_PARAMETERS, device="cuda") * 0.01)
     vector.grad = torch.randn(ADAM_PARAMETERS, device="cuda") * 0.01
     step = make_optimizer([vector], "adam", mode).step
@@ -100,7 +100,7 @@ def updating(mode):
 
 
 def product(dtype):
-    """The same of a matrix product, and its facts: what the device can do."""
+    """Returns (call, facts) of a matrix product, which gives the device's peak."""
     torch.backends.cuda.matmul.allow_tf32 = False
     kind = getattr(torch, dtype)
     x, y = (torch.randn(PRODUCT, PRODUCT, device="cuda", dtype=kind) for _ in "xy")
@@ -108,14 +108,14 @@ def product(dtype):
 
 
 def copying():
-    """The same of a copy within the device."""
+    """Returns (call, facts) of a copy within the device."""
     x = torch.empty(1 << 30, device="cuda", dtype=torch.uint8)
     y = torch.empty_like(x)
     return repeated(lambda: y.copy_(x), facts(0) | {"bytes": 2 * x.numel()})
 
 
 def repeated(step, facts):
-    """(call of `STEPS` steps, facts with the most memory that was taken)"""
+    """Returns (call of `STEPS` steps, facts including peak memory)."""
 
     def call():
         for _ in range(STEPS):
@@ -127,7 +127,7 @@ def repeated(step, facts):
 
 
 def parameters(net):
-    """Each counted once: torch's LSTM has a second bias, which is always added to the first."""
+    """Counts parameters without the LSTMs' redundant second bias, which is added to the first."""
     doubles = [p for name, p in net.named_parameters() if "bias_hh" in name]
     return sum(p.numel() for p in net.parameters()) - sum(p.numel() for p in doubles)
 

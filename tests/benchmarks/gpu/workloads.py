@@ -16,28 +16,28 @@ class Workload:
     ----------
     title : str
     network : str
-        Its name in `NETWORKS` of both sides.
+        Its name in both sides' `NETWORKS`.
     batch : int
     shape : tuple of int
-        Of one example: images channels first, features (T, n), or tokens (T,).
+        Shape of an example: images channels first, features (T, n), or tokens (T,).
     classes : int
     each : int
-        What an example counts for in `unit`s: 1, or the tokens of a text.
+        `unit`s per example: 1, or the number of tokens of a text.
     unit : str
-        Of what the second bar counts by the second.
+        The unit that the second bar counts per second.
     dtype : str
         "float32" or "bfloat16".
     optimizer : str
         "momentum" or "adam".
     best : float or None
-        How many times as fast as torch's best mode is the goal; or as `against`, where that is set.
+        Target speedup over torch's best mode, or over mode `against` if set.
     least : float or None
-        How many units a second at least.
+        Minimum units per second.
     share : float or None
-        Goal for the share of the device's bandwidth.
+        Target share of the device's bandwidth.
     stored : int
-        Rows and columns of the images in an LMDB that are read, cropped and mirrored to be trained
-        on; 0 where data lie on the device.
+        Rows and columns of images read from an LMDB, cropped and mirrored; 0 if data are already on
+        the device.
     """
 
     title: str
@@ -61,7 +61,7 @@ class Workload:
         return (self.batch, self.each) if sequences else (self.batch,)
 
     def arrays(self):
-        """(features (batch, *shape) float32 or int32, labels int64)"""
+        """Returns (features (batch, *shape) float32 or int32, labels int64)."""
         rng = np.random.default_rng(0)
         labels = rng.integers(0, self.classes, self.labels_shape)
         if self.unit == "tokens" and len(self.shape) == 1:

@@ -1,9 +1,9 @@
-"""ONNX files of packages: OnnxFunction against onnxruntime, in turns.
+"""ONNX files from packages: OnnxFunction against onnxruntime, alternating.
 
-The three nets of rapidocr-onnxruntime and the one of magika. Each side has a process of its own, as
-in `bench forward`, computes the same arrays with the same number of threads, and says how far its
-numbers are from those of onnxruntime. A figure is the fastest call of a turn; ratios are of the
-fastest over all turns, so above 1 sparkdl is faster.
+The three networks of rapidocr-onnxruntime and the one of magika. Each side has its own process, as
+in `bench forward`, and computes the same arrays on the same number of threads; ours reports its
+deviation from onnxruntime. A figure is the fastest call of a turn; ratios are of the fastest over
+all turns: above 1 sparkdl is faster.
 """
 
 

@@ -1,4 +1,4 @@
-"""The files, and the inputs that they are given."""
+"""The ONNX files, and their inputs."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import numpy as np
 from tests.benchmarks.peers.environment import python_of
 
 OCR = "rapidocr_onnxruntime/models"
-NETS = {  # name: (path in site-packages, shape of the input, whether of bytes)
+NETS = {  # name: (path in site-packages, shape of the input, whether it is bytes)
     "ocr_detection": (f"{OCR}/ch_PP-OCRv4_det_infer.onnx", (1, 3, 320, 320), False),
     "ocr_recognition": (f"{OCR}/ch_PP-OCRv4_rec_infer.onnx", (1, 3, 48, 320), False),
     "ocr_direction": (f"{OCR}/ch_ppocr_mobile_v2.0_cls_infer.onnx", (1, 3, 48, 192), False),

@@ -1,4 +1,4 @@
-"""The table of `bench onnx_files`: a line for each net and number of threads."""
+"""The table of `bench onnx_files`: a line per network and number of threads."""
 
 import argparse
 import sys
@@ -18,7 +18,7 @@ ROUNDS, BURST = 15, 0.3
 
 
 class Computations(Predictions):
-    """Seconds that one side takes for a net."""
+    """Measures one side's seconds for a network."""
 
     def __init__(self, name, net, threads):
         words = [sys.executable, "-m", "tests.benchmarks.onnx_files.worker", name, net]
@@ -29,7 +29,7 @@ class Computations(Predictions):
 
 def main(arguments=None):
     options = parser().parse_args(arguments)
-    path_of(options.only[0])  # which makes the environment, before anything is timed
+    path_of(options.only[0])  # creates the environment before anything is timed
     print(line(HEAD), flush=True)
     for name in options.only:
         for threads in options.threads:
@@ -40,7 +40,7 @@ def main(arguments=None):
 
 
 def measured(name, threads, options):
-    """The row of one net."""
+    """Measures a network and returns its row."""
     make = partial(Computations, net=name, threads=threads)
     with sides(make, [OURS, RUNTIME]) as (running, failed):
         others = Others([pid for side in running.values() for pid in side.pids])

@@ -15,7 +15,7 @@ from tests.benchmarks.onnx_files.nets import array_of, path_of
 
 
 def theirs(name):
-    """(inputs, step) of onnxruntime with the threads of this process."""
+    """Returns (inputs, step) of onnxruntime with this process's number of threads."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = int(os.environ["OMP_NUM_THREADS"])
     options.inter_op_num_threads = 1
@@ -25,7 +25,7 @@ def theirs(name):
 
 
 def computing(side, name):
-    """(step, facts) of a side; ours says how far from onnxruntime's its numbers are."""
+    """Returns (step, facts) of a side; ours includes its deviation from onnxruntime."""
     inputs, step = theirs(name)
     facts = {"parameters": Path(path_of(name)).stat().st_size}  # that both compute one file
     if side != OURS:

@@ -1,8 +1,7 @@
-"""Empty libraries in the place of CUDA's, so that PyPI's torch loads, and trains, without them.
+"""Stub libraries in place of CUDA's, so that PyPI's torch loads and trains without them.
 
-The wheel for CUDA is the only one on PyPI. Its libraries ask the loader for CUDA's by name, version
-and symbol; a stub gives each of these, and every function in it returns an error. Needs gcc and
-binutils.
+PyPI offers only the CUDA wheel. Its libraries need CUDA's by name, version and symbol; a stub
+provides these, with functions that return an error. Needs gcc and binutils.
 """
 
 import re
@@ -15,20 +14,20 @@ from typing import NamedTuple
 CUDA = r"lib(cu|nv|nccl)"
 SYMBOLS = r"cu[A-Z_a-z]|nvrtc|nccl|nvshmem|__cuda"
 OWNERS = {"nccl": "libnccl", "cusparseLt": "libcusparseLt", "cuFile": "libcufile"}
-OWNERS |= {"nvshmem": "libnvshmem"}  # of symbols without a version; all others are the runtime's
+OWNERS |= {"nvshmem": "libnvshmem"}  # owners of unversioned symbols; all others are the runtime's
 ERROR = 100  # cudaErrorNoDevice
 
 
 class Needs(NamedTuple):
-    """What torch's libraries want of CUDA."""
+    """torch's requirements on CUDA libraries."""
 
     libraries: set  # names
     versions: dict  # {library: versions}
-    symbols: dict  # {version: symbols}; None: those without one
+    symbols: dict  # {version: symbols}; None: unversioned
 
 
 def make(folder):
-    """Write the stubs into torch/lib."""
+    """Writes the stubs into torch/lib."""
     needs = read(p for p in Path(folder).glob("lib*.so*") if not re.match(CUDA, p.name))
     for library in sorted(needs.libraries):
         build(Path(folder) / library, *contents(needs, library))
@@ -43,7 +42,7 @@ def read(paths):
 
 
 def read_headers(text, needs):
-    """Names of libraries, and the versions asked of each."""
+    """Collects library names and the versions required of each."""
     for name in re.findall(rf"NEEDED\s+({CUDA}\S+)", text):
         needs.libraries.add(name[0])
     for library, block in re.findall(r"required from (\S+):\n((?:\s+0x.*\n)*)", text):
@@ -58,7 +57,7 @@ def read_symbols(text, needs):
 
 
 def contents(needs, library):
-    """({version: symbols}, symbols without a version) of one library."""
+    """Returns ({version: symbols}, unversioned symbols) of a library."""
     versioned = {v: needs.symbols[v] for v in needs.versions[library]}
     plain = {s for s in needs.symbols[None] if library.startswith((owner(s) + ".", owner(s) + "_"))}
     return versioned, plain
@@ -70,7 +69,7 @@ def owner(symbol):
 
 
 def build(path, versioned, plain):
-    """One stub."""
+    """Compiles one stub library."""
     symbols = sorted(plain.union(*versioned.values()))
     code = "".join(f"long {symbol}(void) {{ return {ERROR}; }}\n" for symbol in symbols)
     blocks = [

@@ -1,6 +1,6 @@
-"""Elephas trains LeNet or an MLP on two Spark executors; prints one line of JSON.
+"""Trains LeNet or an MLP with Elephas on two Spark executors; prints one line of JSON.
 
-Run by the interpreter of the elephas environment: it knows nothing of sparkdl.
+Runs in the elephas environment, which lacks sparkdl.
 """
 
 import json
@@ -44,7 +44,7 @@ def spark_model(model):
 
 
 def records(sc, data):
-    """The pairs of the file, or those of the rows of a DataFrame."""
+    """Returns an RDD of the file's pairs or of a DataFrame's rows."""
     if RECORDS == "frame":
         frame = SparkSession(sc).read.parquet(os.path.join(FOLDER, "rows.parquet"))
         return frame.rdd.map(pair)
@@ -61,7 +61,7 @@ def main():
     data = np.load(os.path.join(FOLDER, "pairs.npz"))
     xs = (data["xs"] / 255).astype("float32").reshape(-1, *SHAPE)
     conf = SparkConf().setMaster("local-cluster[2,1,1024]").set("spark.ui.enabled", "false")
-    for part in ("driver", "executor"):  # as in the sessions of the other side
+    for part in ("driver", "executor"):  # as in the other side's sessions
         conf.set(f"spark.{part}.defaultJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     sc = SparkContext(conf=conf.set("spark.ui.showConsoleProgress", "false"))
     sc.setLogLevel("OFF")

@@ -1,4 +1,4 @@
-"""Environments of the packages we compare with: each its own, under .bench/, made once."""
+"""Virtual environments of the packages we compare with, under .bench/, created once."""
 
 import subprocess
 import sys
@@ -8,12 +8,12 @@ from tests.benchmarks.peers import cuda_stubs
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-# What names all it needs: CUDA, 4 GB that no CPU can use, stays away, and packages read as folders.
+# Installed without dependencies: CUDA is 4 GB of no use, onnx_files are read, not imported.
 COMPLETE = {"torch", "onnx_files"}
 
 
 def python_of(name):
-    """The interpreter of the environment described by peers/<name>.txt; made if it is not there."""
+    """Returns the interpreter of the environment of peers/<name>.txt, creating it if missing."""
     folder = ROOT / ".bench" / name
     python, done = folder / "bin" / "python", folder / "complete"
     wanted = (HERE / f"{name}.txt").read_text()

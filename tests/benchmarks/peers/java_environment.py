@@ -1,4 +1,4 @@
-"""The class path of a peer in Java: peers/<name>/pom.xml and one class, compiled once."""
+"""The class path of a Java peer: peers/<name>/pom.xml and one class, compiled once."""
 
 import shutil
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.benchmarks.peers.environment import HERE, ROOT
 
-OPENED = (  # of the JDK, to what Spark 3.5 and Kryo reach into
+OPENED = (  # JDK packages that Spark 3.5 and Kryo access by reflection
     "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util "
     "java.util.concurrent java.util.concurrent.atomic jdk.internal.ref sun.nio.ch sun.nio.cs "
     "sun.security.action sun.util.calendar"
@@ -16,7 +16,7 @@ MEMORY += ["-Dorg.bytedeco.javacpp.maxphysicalbytes=10G"]
 
 
 def java_of(name):
-    """Returns the words that run the class of peers/<name>, which is compiled if need be."""
+    """Returns the command that runs the class of peers/<name>, compiling it if needed."""
     [source] = (HERE / name).glob("*.java")
     folder = ROOT / ".bench" / name
     classes, path = folder / "classes", folder / "classpath"
@@ -36,5 +36,5 @@ def java_of(name):
 
 
 def simd():
-    """Returns the widest instructions of this processor that the peer has a library for."""
+    """Returns the widest instruction set of this processor that the peer supports."""
     return "avx512" if "avx512f" in Path("/proc/cpuinfo").read_text() else "avx2"

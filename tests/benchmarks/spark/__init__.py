@@ -1,13 +1,13 @@
-"""Whole fits and predictions on Spark: sparkdl against Elephas and against Spark itself, in turns.
+"""Whole fits and predictions on Spark: sparkdl against peers and bare Spark, alternating.
 
-Each figure is taken in a process of its own with a session of its own on two executors of one core;
-the sides of a row take turns, and the medians are compared. Both sides' JVMs get the same options.
-MNIST's files, where `--mnist` names their folder, are the records; else the package's digits,
-repeated. The environment of Elephas is made on the first run.
+Each figure comes from a new process and session with two executors of one core; the sides of a row
+alternate, and medians are compared. All JVMs get the same options. The records are MNIST's if
+`--mnist` names its folder, else the package's digits, repeated. The first run creates the
+environment of Elephas.
 """
 
 
 def main(arguments):
-    from tests.benchmarks.spark import table  # peers' processes import this package too
+    from tests.benchmarks.spark import table  # peer processes import this package too
 
     table.main(arguments)

@@ -1,4 +1,4 @@
-"""Spark without sparkdl, and pyarrow without Spark: one figure of a row as a line of JSON."""
+"""Spark without sparkdl, and pyarrow without Spark: a row's figure as a line of JSON."""
 
 import json
 import sys
@@ -17,13 +17,13 @@ EXECUTORS = "local-cluster[2,1,1024]"
 
 
 def trivial_job(folder):
-    """One map over 2 partitions, in a session that has done nothing, and again."""
+    """Runs a map over 2 partitions in a fresh session, then again."""
     with spark_session(EXECUTORS) as sc:
         return cold_and_warm(lambda: sc.parallelize(range(2), 2).map(lambda n: n + 1).collect())
 
 
 def scan_frame(folder):
-    """The rows of a DataFrame to numpy by mapInArrow, once cold and then warm."""
+    """Converts a DataFrame's rows to numpy in mapInArrow, cold and then warm."""
     with spark_session(EXECUTORS):
         spark = SparkSession.builder.getOrCreate()
         frame = spark.read.parquet(str(Path(folder) / "rows.parquet"))
@@ -31,7 +31,7 @@ def scan_frame(folder):
 
 
 def copy_frame(folder):
-    """The rows of a DataFrame to Python and back as they are: the least that a column costs."""
+    """Copies a DataFrame's rows through Python unchanged: the minimum cost of adding a column."""
     with spark_session(EXECUTORS):
         spark = SparkSession.builder.getOrCreate()
         frame = spark.read.parquet(str(Path(folder) / "rows.parquet"))
@@ -40,7 +40,7 @@ def copy_frame(folder):
 
 
 def scan_files(folder):
-    """The same rows by pyarrow in two processes, which start, and which have started."""
+    """Reads the same rows with pyarrow in two processes, cold and then warm."""
     paths = sorted(Path(folder, "rows.parquet").iterdir())
     with ProcessPoolExecutor(2) as pool:
         return cold_and_warm(lambda: list(pool.map(sum_of_file, paths)))
@@ -68,7 +68,7 @@ def sum_of_file(path):
 
 
 def total(column):
-    """Returns the sum of an array of lists, by way of a numpy array of its rows."""
+    """Returns the sum of an array of lists, through a numpy array of its rows."""
     rows = column.flatten().to_numpy().reshape(len(column), -1)
     return float(rows.astype(np.float32, copy=False).sum())
 

@@ -1,4 +1,4 @@
-"""The networks of the rows: LeNet and an MLP, as the peer has them."""
+"""The networks of the rows: LeNet and an MLP, as in the peer."""
 
 from sparkdl.nn import Conv2D, Dense, MaxPool2D, Nesterov, NetworkConf, Output
 

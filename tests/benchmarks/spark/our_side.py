@@ -1,4 +1,4 @@
-"""sparkdl's side of a row: one process, one session; a line of JSON with its figures."""
+"""sparkdl's side of a row: one process and session; prints figures as a line of JSON."""
 
 import json
 import multiprocessing
@@ -26,12 +26,12 @@ from tests.benchmarks.spark.networks import BATCH, network
 from tests.benchmarks.spark.records import ROWS, read_pairs
 from tests.benchmarks.spark.udf_side import decoded
 
-FEW, IMAGES = 2_000, 8  # pairs; images of a minibatch
-NOTHING_KEPT = {"spark.sparkdl.keptData": "0"}  # of the same data for the next fit
+FEW, IMAGES = 2_000, 8  # number of pairs; images per minibatch
+NOTHING_KEPT = {"spark.sparkdl.keptData": "0"}  # of data cached for the next fit
 
 
 class FirstStep(Listener):
-    """Listens for when the first round began."""
+    """Records when the first round began."""
 
     seconds = None
 
@@ -44,7 +44,7 @@ class FirstStep(Listener):
 
 
 def fit_pairs(folder, model, epochs):
-    """A fit of pairs with no option given."""
+    """Fits pairs with default options."""
     conf = network(model)
     pairs, xs, ys = read_pairs(folder, conf.input_shape)
     with spark_session(EXECUTORS) as sc:
@@ -54,7 +54,7 @@ def fit_pairs(folder, model, epochs):
 
 
 def fit_frame(folder, epochs):
-    """A fit of the rows of a DataFrame with no option given."""
+    """Fits a DataFrame with default options."""
     conf = network("lenet")
     _, xs, ys = read_pairs(folder, conf.input_shape)
     with spark_session(EXECUTORS) as sc:
@@ -76,21 +76,21 @@ def rows_of(folder):
 
 
 def first_step_of_frame(folder):
-    """From `fit` of a DataFrame to the first step, cold and warm."""
+    """Measures from `fit` of a DataFrame to the first step, cold and warm."""
     with spark_session(EXECUTORS, **NOTHING_KEPT) as sc:
         return first_steps(sc, frame_of(folder))
 
 
 def first_step_of_files(folder):
-    """From `fit` of Parquet files, which executors read, to the first step."""
+    """Measures from `fit` of Parquet files, read by executors, to the first step."""
     with spark_session(EXECUTORS, **NOTHING_KEPT) as sc:
         return first_steps(sc, Parquet(rows_of(folder)))
 
 
 def first_steps(sc, data):
-    """Returns the seconds to the first step of a first fit, and the least of two more.
+    """Returns the seconds to the first step of a first fit, and the least of two more fits.
 
-    Each fit gets an MLP of its own and reads its data, as nothing is kept of the fit before.
+    Each fit trains a new MLP and reads its data anew, as nothing is cached.
     """
     cold, *warm = (first_step(sc, data) for _ in range(3))
     return {"cold": cold, "warm": min(warm)}
@@ -103,7 +103,7 @@ def first_step(sc, data):
 
 
 def fit_few(folder):
-    """The whole fit of a few pairs in a cold session; a second fit up to its first step."""
+    """Fits a few pairs in a cold session; then measures a second fit up to its first step."""
     pairs, _, _ = read_pairs(folder, (784,))
     with spark_session(EXECUTORS) as sc:
         data = sc.parallelize(pairs[:FEW], 2)
@@ -112,14 +112,14 @@ def fit_few(folder):
 
 
 def step_in_executors(folder):
-    """Seconds that a step of LeNet takes in two executors."""
+    """Measures LeNet's seconds per step on two executors."""
     pairs, _, _ = read_pairs(folder, (1, 28, 28))
     with spark_session(EXECUTORS) as sc:
         return step_of(SparkNetwork(sc, network("lenet")).fit(sc.parallelize(pairs, 2), epochs=3))
 
 
 def step_alone(folder):
-    """The same in one process beside which nothing runs."""
+    """Measures the same in a single process on an idle machine."""
     pairs, _, _ = read_pairs(folder, (1, 28, 28))
     x, y = map(np.array, zip(*pairs, strict=True))
     data = Arrays(x, y)
@@ -129,7 +129,7 @@ def step_alone(folder):
 
 
 def step_of(history):
-    """Returns the mean over the workers' steps after the first epoch."""
+    """Returns the workers' mean seconds per step after the first epoch."""
     reports = [report for report in history.rounds if report.epoch > 0]
     figures = [worker for report in reports for worker in report.by_worker]
     steps = sum(worker.examples for worker in figures) / BATCH
@@ -137,9 +137,9 @@ def step_of(history):
 
 
 def predict_frame(folder, keep=None):
-    """predict of a DataFrame of as many rows, whose predictions Spark drops, cold and warm.
+    """Predicts a DataFrame, discarding the predictions, cold and warm.
 
-    `keep` is a column that stays; else all do.
+    `keep` is the only column to keep; by default all are kept.
     """
     with spark_session(EXECUTORS) as sc:
         net, frame = SparkNetwork(sc, network("lenet")), frame_of(folder)
@@ -151,7 +151,7 @@ def predict_frame(folder, keep=None):
 
 
 def predict_alone(folder):
-    """The engine without Spark: two processes of one thread, each with half of the rows."""
+    """Predicts without Spark: two single-threaded processes, each with half of the rows."""
     os.environ["OMP_NUM_THREADS"] = "1"
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, spawn, initializer=load_half, initargs=[folder]) as pool:
@@ -159,7 +159,7 @@ def predict_alone(folder):
 
 
 def predict_images(folder):
-    """A folder of JPEGs by ResNet-50 into Parquet."""
+    """Scores a folder of JPEGs with ResNet-50 into Parquet."""
     with spark_session(EXECUTORS), tempfile.TemporaryDirectory() as output:
         spark = SparkSession.builder.getOrCreate()
         files = spark.read.format("binaryFile").load(f"{folder}/images").repartition(4)
@@ -169,12 +169,12 @@ def predict_images(folder):
 
 
 def images(columns):
-    """What `predict_column` asks for: the network's features of compressed images."""
+    """Returns the network's features of compressed images, for `predict_column`."""
     return {"features": decoded(columns["content"])}
 
 
 def load_half(folder):
-    """Puts half of the rows into this process's memory, with the network that predicts them."""
+    """Loads half of the rows and the network into this process."""
     global half
     pairs, _, _ = read_pairs(folder, (1, 28, 28))
     x = np.stack([features for features, _ in pairs])

@@ -1,4 +1,4 @@
-"""The records that all sides read: arrays in a file of numpy, and rows of Parquet."""
+"""The records that all sides read: arrays in a numpy file, and Parquet rows."""
 
 from pathlib import Path
 
@@ -13,9 +13,9 @@ ROWS, PAIRS, PARTS = 60_000, 10_000, 4
 
 
 def write_records(folder, mnist=None):
-    """Writes pairs.npz (x, y to train on, xs, ys to evaluate on) and rows.parquet.
+    """Writes pairs.npz (x, y for training, xs, ys for evaluation) and rows.parquet.
 
-    The folder raw has each array of the pairs as bytes.
+    The folder raw holds each array as bytes.
     """
     train, test = digits("train"), digits("test")
     x, y, xs, ys = train.features, train.labels, test.features, test.labels
@@ -47,7 +47,7 @@ def write_part(path, x, y):
 
 
 def read_pairs(folder, shape):
-    """Returns (features, label) pairs and what to evaluate on, as float32 of a shape."""
+    """Returns (features, label) pairs, and evaluation data (xs, ys), features in a shape."""
     data = np.load(Path(folder) / "pairs.npz")
     x = (data["x"] / 255).astype(np.float32).reshape(-1, *shape)
     xs = (data["xs"] / 255).astype(np.float32).reshape(-1, *shape)

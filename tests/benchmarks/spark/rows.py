@@ -1,4 +1,4 @@
-"""The rows of the table: what runs on each side, and what sparkdl may take at most."""
+"""The rows of the table: each side's command, and the bars of sparkdl."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.benchmarks.peers.environment import ROOT
 from tests.support.framework_packages import install
 
-TORCH = ROOT / ".torch"  # where `build.py test --torch` puts it
+TORCH = ROOT / ".torch"  # installed by `build.py test --torch`
 OURS = "sparkdl"
 SYNCHRONOUS, ASYNCHRONOUS = "Elephas synchronous", "Elephas asynchronous"
 DL4J = "Deeplearning4j"
@@ -17,7 +17,7 @@ PEER = Path(__file__).parents[1] / "peers" / "elephas_fit.py"
 
 @dataclass(frozen=True)
 class Bar:
-    """What a figure of sparkdl may be: the sum of the same figure of peers, times, plus."""
+    """An upper bound of a sparkdl figure: the sum of the peers' figure, times, plus."""
 
     figure: str
     peers: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Bar:
     plus: float = 0.0
 
     def limit(self, found):
-        """Returns the seconds; `found` is {side: {figure: seconds}}."""
+        """Returns the bound in seconds; `found` is {side: {figure: seconds}}."""
         return sum(found[peer][self.figure] for peer in self.peers) * self.times + self.plus
 
     def __str__(self):
@@ -36,9 +36,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Row:
-    """One line: {side: its words}, the first sparkdl's, and the bars of its figures.
+    """A line: {side: its command words}, sparkdl's first, and the bars of its figures.
 
-    Words that begin with "elephas" are run by that environment's Python, those with "dl4j" by Java.
+    Words that start with "elephas" run in that environment's Python, with "dl4j" in Java.
     """
 
     title: str
@@ -47,12 +47,12 @@ class Row:
 
 
 def faster(figure, peer, ratio):
-    """Returns the bar of being so many times as fast as one peer."""
+    """Returns the bar of being `ratio` times as fast as a peer."""
     return Bar(figure, (peer,), times=1 / ratio)
 
 
 def against_elephas(title, ours, model, records, epochs, synchronous, asynchronous):
-    """Returns a row of whole fits with its two bars."""
+    """Returns a row of whole fits against Elephas, with two bars."""
     sides = {OURS: ("our_side", *ours)}
     for name in (SYNCHRONOUS, ASYNCHRONOUS):
         sides[name] = ("elephas", model, name.split()[1], records, epochs)
@@ -64,13 +64,13 @@ def against_elephas(title, ours, model, records, epochs, synchronous, asynchrono
 
 
 def against_dl4j(title, model):
-    """Returns a row of whole fits beside Deeplearning4j in threads, where it is at its fastest."""
+    """Returns a row of whole fits against Deeplearning4j in threads, its fastest setup."""
     sides = {OURS: ("our_side", "fit_pairs", model, "5"), DL4J: ("dl4j", model, "5")}
     return Row(title, sides, (faster("seconds", DL4J, 3),))
 
 
 def against_torch(title, side, *options, figure, ratio):
-    """Returns a row of predictions beside torch's two fast modes in Spark's `predict_batch_udf`."""
+    """Returns a row of predictions against torch's two fast modes in `predict_batch_udf`."""
     modes = "channels_last", "compile"
     peers = {f"torch {mode} in predict_batch_udf": ("udf_side", side, mode) for mode in modes}
     bars = (faster(figure, peer, ratio) for peer in peers)
@@ -78,7 +78,7 @@ def against_torch(title, side, *options, figure, ratio):
 
 
 def beside(title, ours, others, *bars):
-    """Returns a row of sparkdl beside Spark, pyarrow or its own engine."""
+    """Returns a row of sparkdl against Spark, pyarrow or its own engine."""
     return Row(title, {OURS: ("our_side", *ours)} | others, bars)
 
 
@@ -156,7 +156,7 @@ ROWS = {
 
 
 def command(words, folder, python_of, java_of):
-    """Returns the words that run one side, with the folder of its records."""
+    """Returns the command of one side, with the folder of its records."""
     name, *rest = words
     if name == "elephas":
         return [python_of(name), PEER, folder, *rest]
@@ -167,6 +167,6 @@ def command(words, folder, python_of, java_of):
 
 
 def with_torch():
-    """Returns the PYTHONPATH with torch, which is installed if need be."""
+    """Returns a PYTHONPATH with torch, installing it if needed."""
     install("torch", TORCH)
     return os.pathsep.join([str(TORCH), str(ROOT)])

@@ -1,4 +1,4 @@
-"""Runs the sides of each row in turns; prints medians beside what they may be."""
+"""Runs the sides of each row alternately; prints medians and bars."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from tests.benchmarks.spark.records import write_records
 from tests.benchmarks.spark.rows import OURS, ROWS, command
 from tests.benchmarks.spark.udf_side import write_images
 
-LIMIT = 1_800  # seconds of one run
+LIMIT = 1_800  # seconds per run
 IMAGES = 2_000
 
 
@@ -28,7 +28,7 @@ def main(arguments=None):
 
 
 def measure(row, folder, repeats):
-    """Prints the row: what each run found, then each bar."""
+    """Prints a row: each side's figures, then each bar."""
     print(row.title, flush=True)
     runs = {side: [] for side in row.sides}
     for _ in range(repeats):
@@ -42,7 +42,7 @@ def measure(row, folder, repeats):
 
 
 def run(words):
-    """Returns the figures that a run prints as its last line of JSON."""
+    """Runs a command; returns the figures in its last line of JSON."""
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT)
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not lines:
@@ -62,7 +62,7 @@ def text(name, value):
 
 
 def verdict(bar, found):
-    """Returns a line: what is measured against what may be."""
+    """Returns a line that compares our figure with its bar."""
     ours, limit = found[OURS][bar.figure], bar.limit(found)
     held = "held" if ours <= limit else "MISSED"
     ratio = f", {limit / bar.times / ours:.2f} times as fast" if bar.times != 1 else ""

@@ -1,4 +1,4 @@
-"""The rows say who runs, and a bar what may be."""
+"""The table's rows: commands of each side, and limits of each bar."""
 
 import pytest
 

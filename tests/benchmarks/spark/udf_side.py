@@ -1,6 +1,6 @@
-"""torch in Spark's own `predict_batch_udf`: one figure of a row as a line of JSON.
+"""torch in Spark's own `predict_batch_udf`: a row's figure as a line of JSON.
 
-The process has torch on its PYTHONPATH, and so have its executors.
+The process and its executors have torch on their PYTHONPATH.
 """
 
 import io
@@ -23,7 +23,7 @@ BATCH, PIXELS = 64, 224
 
 
 def predict_frame(folder, mode):
-    """The rows of a DataFrame by LeNet, their labels beside them, dropped by Spark."""
+    """Scores a DataFrame's rows with LeNet, keeping labels; Spark discards the result."""
     with session():
         frame = SparkSession.builder.getOrCreate().read.parquet(f"{folder}/rows.parquet")
         scored = frame.select("label", udf("lenet", mode, numbers, [[784]])("features"))
@@ -31,7 +31,7 @@ def predict_frame(folder, mode):
 
 
 def predict_images(folder, mode):
-    """A folder of JPEGs by ResNet-50 into Parquet."""
+    """Scores a folder of JPEGs with ResNet-50 into Parquet."""
     with session(), tempfile.TemporaryDirectory() as output:
         spark = SparkSession.builder.getOrCreate()
         files = spark.read.format("binaryFile").load(f"{folder}/images").repartition(4)
@@ -50,7 +50,7 @@ def udf(network, mode, arrays, shapes=None):
 
 
 def make_predict(network, mode, arrays):
-    """Returns the function of batches, made once a process."""
+    """Returns the batch function, created once per process."""
     import torch
 
     from tests.benchmarks.cpu.torch_networks import NETWORKS
@@ -70,12 +70,12 @@ def make_predict(network, mode, arrays):
 
 
 def numbers(column):
-    """Images (n, 1, 28, 28) of rows of 784 floats."""
+    """Returns images (n, 1, 28, 28) from rows of 784 floats."""
     return column.astype(np.float32).reshape(-1, 1, 28, 28)
 
 
 def decoded(column):
-    """Images (n, 3, 224, 224) in [0, 1] of compressed ones."""
+    """Returns images (n, 3, 224, 224) in [0, 1] from compressed ones."""
     return np.stack([decode(content) for content in column])
 
 
@@ -87,7 +87,7 @@ def decode(content):
 
 
 def write_images(folder, count, size=(500, 375)):
-    """Writes JPEGs, some kilobytes each, into folder/images."""
+    """Writes JPEGs of some kilobytes each into folder/images."""
     from PIL import Image
 
     path, rng = Path(folder, "images"), np.random.default_rng(0)

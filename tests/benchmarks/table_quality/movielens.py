@@ -1,4 +1,4 @@
-"""Ratings of films by a factorization machine, over three folds."""
+"""MovieLens ratings by a factorization machine, over three folds."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ OPTIMIZER = AdaGrad(learning_rate=0.05, weight_decay=0.02)
 
 
 def errors():
-    """Returns the root of the mean square error of each fold, trained on the others."""
+    """Returns the RMSE of each fold, trained on the others."""
     table = read_table("MovieLens100k_data")
     users, films, ratings = (table.column(i).to_numpy() for i in range(3))
     order = np.random.default_rng(0).permutation(len(ratings))

@@ -1,4 +1,4 @@
-"""xgboost beside a network: it runs in an environment of its own."""
+"""xgboost as the peer, run in its own environment."""
 
 import json
 import subprocess
@@ -11,14 +11,14 @@ from tests.benchmarks.peers.environment import python_of
 
 
 def score_by_xgboost(given, labels, trained, held_out, categories=()):
-    """Returns the probabilities (m,) that its defaults give the records that were held out.
+    """Returns probabilities (m,) for held-out records, by xgboost with defaults.
 
     Parameters
     ----------
     given : (n, columns) of numbers
     labels : (n,) of 0 and 1
-    trained, held_out : places of records
-    categories : places of columns that are categories, not numbers
+    trained, held_out : indices of records
+    categories : indices of categorical columns
     """
     kinds = ["c" if place in categories else "q" for place in range(given.shape[1])]
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""xgboost's side: the probabilities of records that it was not trained on."""
+"""xgboost's side: probabilities of held-out records."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import xgboost
 
-ROUNDS = 100  # as many as XGBClassifier has unless told otherwise
+ROUNDS = 100  # XGBClassifier's default
 path, kinds = Path(sys.argv[1]), json.loads(sys.argv[2])
 given = np.load(path)
 options = {"feature_types": kinds, "enable_categorical": True}

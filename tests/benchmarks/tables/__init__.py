@@ -1,10 +1,10 @@
-"""Tables of ids: steps of DLRM and Wide & Deep beside torch, and a table from 10^5 to 10^8 ids.
+"""Tables of ids: steps of DLRM and Wide & Deep against torch, and a table of 10^5 to 10^8 ids.
 
-Every network reads 26 fields of ids, each with a table of 100,000 rows, drawn by Zipf's law, and 13
-numbers. Torch has them as EmbeddingBag(sparse=True): "by field", as most people write it, and
-"one table" for all fields, whose ids are offset, which is less work. Both sides get their batches
-made, as they like them. Each is a process of its own; bursts of steps alternate. Ratios are medians
-over the rounds of torch by ours, so above 1 sparkdl is faster.
+Every network reads 26 fields of ids, each with a table of 100,000 rows, Zipf-distributed, and 13
+numbers. Torch uses EmbeddingBag(sparse=True): "by field", as most people write it, and "one table"
+for all fields, with offset ids, which is less work. Batches are prepared in advance in each side's
+format. Each side has its own process; bursts of steps alternate. A ratio is the median over rounds
+of torch's time to ours: above 1 sparkdl is faster.
 
     python build.py bench tables --threads 1
     OMP_NUM_THREADS=1 python build.py bench tables rows
@@ -14,7 +14,7 @@ over the rounds of torch by ours, so above 1 sparkdl is faster.
 
 
 def main(arguments):
-    # Not above: torch's processes, which import this package, have no sparkdl.
+    # Not at the top: torch's processes import this package without sparkdl.
     from tests.benchmarks.tables import driver, hosts, networks, rows
 
     parts = {"rows": rows, "hosts": hosts, "driver": driver}

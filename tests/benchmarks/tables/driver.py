@@ -1,7 +1,7 @@
-"""Peak memory of driver and workers, and seconds of a fit, whose rows go to the driver or to files.
+"""Peak memory of driver and workers, and seconds of a fit, saving rows to the driver or to files.
 
-Two workers train a table with as many rows as asked for, each id once in an epoch, and save it at
-the end of each. Each way has a driver process of its own.
+Two workers train a table of the requested size, each id once per epoch, and save it after each
+epoch. Each way runs in its own driver process.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def main(argv):
 
 
 def measure(way, rows):
-    """Returns MB of the driver before the fit, of its peak and a worker's, and seconds."""
+    """Returns MB of the driver before the fit, its peak and a worker's, and seconds."""
     ids = np.random.default_rng(0).permutation(rows)[:, None] * 40
     data = {"features": ids}, (ids[:, 0] % 2).astype(np.int32)
     with tempfile.TemporaryDirectory() as folder, LocalWorkers(2) as workers:

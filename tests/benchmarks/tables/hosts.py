@@ -1,9 +1,9 @@
-"""Tables whole and sharded on two hosts with a slow link, and what the cost model says.
+"""Whole and sharded tables on two hosts with a slow link, and the cost model.
 
-The hosts are namespaces of this machine with a core each. Both ways train the same DLRM on the same
-minibatches, by turns; a step is the median of the rounds of all turns. `alone` is a minibatch's
-step in one process on one core, measured in each turn. Few ids come twice with --ids spread, which
-is what the model takes; with --ids zipf those of the first rows come again and again.
+The hosts are network namespaces of this machine with a core each. Both ways train the same DLRM on
+the same minibatches, alternating; a step is the median over the rounds of all turns. `alone` is a
+step in one process on one core, measured in each turn. With --ids spread few ids repeat, as the
+model assumes; with --ids zipf those of the first rows repeat often.
 
     python build.py bench tables hosts --rate 1gbit
 """
@@ -44,7 +44,7 @@ def main(argv=None):
 
 
 def report(ids, found, cluster):
-    """The table of one kind of ids, as text."""
+    """Returns the table of one kind of ids as text."""
     conf, batch = configuration(WORKLOADS[WORKLOAD]), WORKLOADS[WORKLOAD].batch
     alone = median(found["alone"])
     lines = [f"DLRM, 2 workers, {batch} examples each, ids {ids}, {alone * 1e3:.0f} ms alone"]
@@ -59,7 +59,7 @@ def report(ids, found, cluster):
 
 
 def on_this_host(address, right, ids, turns):
-    """Runs on the left host: prints the seconds of each step of both ways."""
+    """Runs on the left host; prints the seconds per step of both ways."""
     conf, batch = configuration(WORKLOADS[WORKLOAD]), WORKLOADS[WORKLOAD].batch
     found, workers = {}, HostWorkers(address, int(right))
     options = {"batch_size_per_worker": batch, "updates_per_round": UPDATES, "workers": 2}
@@ -83,7 +83,7 @@ def on_this_host(address, right, ids, turns):
 
 
 def records(ids, count):
-    """(columns, labels) of so many examples."""
+    """Returns (columns, labels) of `count` examples."""
     rng = np.random.default_rng(0)
     drawn = IDS[ids](rng, count).astype(np.int64)
     numbers = rng.normal(size=(count, NUMBERS)).astype(np.float32)
@@ -92,7 +92,7 @@ def records(ids, count):
 
 
 def alone(conf, examples, batch):
-    """Seconds of a step in this process, on one core: the median of some."""
+    """Returns the median seconds of a step in this process, on one core."""
     replica, took, (columns, labels) = make_replica(conf), [], examples
     replica.load_tables({})
     drawn = np.concatenate([columns[name] for name in FIELDS], 1)

@@ -1,4 +1,4 @@
-"""The table of `bench tables`: a line for each workload and number of threads."""
+"""The table of `bench tables`: a line per workload and number of threads."""
 
 import argparse
 import sys
@@ -12,12 +12,12 @@ from tests.benchmarks.peers.environment import python_of
 from tests.benchmarks.tables.workloads import WORKLOADS
 
 MODES = {"torch by field": "field", "torch one table": "one"}
-BAR = 1.2  # times as many examples a second as torch's better mode
+BAR = 1.2  # minimum speedup in examples/s over torch's better mode
 HEAD = "| workload | threads | examples/s | ms a step | {} | torch's best by ours | others |"
 
 
 class Steps:
-    """Seconds a step takes in one process."""
+    """Measures the seconds per step in one process."""
 
     def __init__(self, name, workload, threads):
         package = "tests.benchmarks.tables"
@@ -29,10 +29,10 @@ class Steps:
         self.process = Process(command, variables(threads))
         self.facts, self.close = self.process.facts, self.process.close
         self.pids = [self.process.process.pid]
-        self.process.ask(40)  # each batch some times: all rows are in the tables
+        self.process.ask(40)  # each batch several times, so that all rows exist
 
     def measure(self, burst):
-        """The mean over the steps that fit into `burst` seconds: batches differ."""
+        """Returns the mean over the steps that fit into `burst` seconds, as batches differ."""
         first = self.process.ask(1)[0]
         seconds = self.process.ask(max(12, min(600, round(burst / first))))
         return sum(seconds) / len(seconds)

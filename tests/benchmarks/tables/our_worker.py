@@ -25,7 +25,7 @@ def configuration(workload):
 
 
 def training(workload):
-    """(step, facts) of a network."""
+    """Returns (step, facts) of training a network."""
     replica = make_replica(configuration(workload))
     replica.load_tables({})
     batches = cycle([batch_of(*record) for record in workload.records()])

@@ -1,8 +1,8 @@
-"""Steps of a network with an embedding table, whose ids are below 10^5 to 10^8.
+"""Steps of a network with an embedding table, for ids below 10^5 to 10^8.
 
-Each record has so many ids, uniform among a fixed number of active ones, which are spread over the
-range. With --full all rows are in the table before, not only those that occur (10^8 of dimension 4
-take 5.3 GB). One process; figures are CPU seconds, the median of the steps.
+Each record draws its ids uniformly from a fixed number of active ids spread over the range. With
+--full the table is filled with all rows in advance, not only those that occur (10^8 of dimension 4
+take 5.3 GB). One process; figures are median CPU seconds per step.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def row(name, seconds, rows, overhead, batch):
 
 
 def batches(options, below):
-    """Yields (ids, labels) of steps; each active id is in the table after the first ones."""
+    """Yields (ids, labels) of steps; the first steps put every active id into the table."""
     rng = np.random.default_rng(1)
     active = rng.choice(below, options.active, replace=False).astype(np.int64)
     shape = options.batch, WIDTH
@@ -80,7 +80,7 @@ def measure(options, below):
 
 
 def fill(group, below):
-    """Has all rows of a table in memory, as one update of each does."""
+    """Creates all rows of a table by an update of each."""
     for start in range(0, below, CHUNK):
         keys = RowKeys.of(np.arange(start, min(start + CHUNK, below)))
         group.update(keys, np.zeros((len(keys.ids), group.dimension), np.float32), RATE, 1)

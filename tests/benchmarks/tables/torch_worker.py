@@ -1,4 +1,4 @@
-"""torch's side: one workload in one mode, in the process of the torch environment."""
+"""torch's side: one workload in one mode, run in the torch environment."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from tests.benchmarks.tables.workloads import FIELDS, NUMBERS, RATE, ROWS, WORKL
 
 
 class TablesByField(nn.Module):
-    """A table for each field: (batch, fields) ids to [(batch, dimension)]."""
+    """One table per field: ids (batch, fields) to [(batch, dimension)]."""
 
     def __init__(self, dimension):
         super().__init__()
@@ -33,7 +33,7 @@ class TablesByField(nn.Module):
 
 
 class OneTable(nn.Module):
-    """One table for all fields, each with a stretch of its rows."""
+    """One table for all fields, each with its own range of rows."""
 
     def __init__(self, dimension):
         super().__init__()
@@ -94,7 +94,7 @@ def perceptron(*widths, last=nn.Identity):
 
 
 def optimizers(net, kind):
-    """Fused where torch can, which it cannot where gradients are sparse."""
+    """Returns two optimizers: one for sparse gradients, and a fused one for dense."""
     make = {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad}[kind]
     sparse = {p for m in net.modules() if isinstance(m, nn.EmbeddingBag) for p in m.parameters()}
     dense = [p for p in net.parameters() if p not in sparse]
@@ -106,7 +106,7 @@ MODES = {"field": TablesByField, "one": OneTable}
 
 
 def training(workload, mode):
-    """(step, facts) of a network."""
+    """Returns (step, facts) of training a network."""
     net = NETWORKS[workload.network](MODES[mode], workload)
     batches = cycle(
         [

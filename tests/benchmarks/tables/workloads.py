@@ -1,4 +1,4 @@
-"""Networks of ids that are timed, and their records. All sides import this, so it imports none."""
+"""The timed networks of ids, and their records. All sides import this, so it imports none."""
 
 from dataclasses import dataclass, replace
 
@@ -6,8 +6,8 @@ import numpy as np
 
 FIELDS = tuple(f"c{i}" for i in range(1, 27))
 ROWS, NUMBERS, RATE = 100_000, 13, 0.01
-STEEPNESS = 1.1  # of Zipf's law
-BATCHES = 12  # different ones, again and again
+STEEPNESS = 1.1  # exponent of Zipf's law
+BATCHES = 12  # number of distinct batches, cycled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +20,9 @@ class Workload:
     network : str
         "dlrm" or "wide_deep".
     dimension : int
-        Of the vectors of ids.
+        Dimension of the embedding vectors.
     bottom, hidden : tuple of int
-        Hidden layers: of DLRM's perceptron of numbers, and of the last one.
+        Hidden layers of DLRM's bottom perceptron, and of the final one.
     batch : int
     optimizer : str
         "sgd" or "adagrad".
