@@ -15,7 +15,7 @@ METHODS = {"__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delat
 
 @dataclass(frozen=True)
 class Point(FrozenFields):
-    """Where something is."""
+    """A point in the plane."""
 
     x: int
     y: int = 0

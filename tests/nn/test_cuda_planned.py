@@ -30,7 +30,7 @@ def test_the_record_has_every_network_that_asks_for_graphs():
 
 @pytest.fixture
 def folders(tmp_path):
-    """Where the loader finds the libraries, and a driver without a device."""
+    """Returns the folders of cuDNN's libraries and of a driver without a device."""
     places = dict.fromkeys(str(p.parent) for p in wheels(LIBRARIES))
     if find_spec("cudnn") is None or not wheels(LIBRARIES[:1]):
         needs = "nvidia-cudnn-cu13 (517 MB), nvidia-cublas (444 MB), nvidia-cudnn-frontend (6 MB)"

@@ -315,7 +315,7 @@ def test_a_network_whose_loss_does_not_fit_its_output_is_not_built(loss, message
 @pytest.mark.parametrize("layer", [Output(units=1), LossLayer()], ids=label)
 def test_one_unit_is_no_choice_among_classes(layer, loss):
     z = np.array([[-3.0], [2.0]])
-    np.testing.assert_array_equal(scipy.special.softmax(z, axis=1), 1)  # whatever is learned
+    np.testing.assert_array_equal(scipy.special.softmax(z, axis=1), 1)  # always, whatever z
     with pytest.raises(ShapeError, match="needs 2 units or more, got 1.*sigmoid_cross_entropy"):
         NetworkConf(input_shape=(1,), layers=[replace(layer, loss=loss)])
 

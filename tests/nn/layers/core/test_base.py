@@ -59,9 +59,8 @@ def reference(layer, *arguments):
 
 @cache
 def theirs_of(row):
-    """What another library makes of a row of COMPARED on what `asked` gives: all that is compared,
-    by one program. Returns ({training: y}, loss, gradients by the inputs and the parameters).
-    """
+    """Returns the other library's ({training: y}, loss, gradients by inputs and parameters) for a
+    row of COMPARED and the arguments that `asked` gives, all computed by one program."""
     layer, in_shape = COMPARED[row]
     params, xs, run, weights = asked(layer, in_shape)
 
