@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.chaos.link_faults import LINK_FAULTS, SETTINGS, heal
-from tests.chaos.outcome import Outcome, wrongs
+from tests.chaos.outcome import Outcome, count_losses, wrongs
 from tests.chaos.process_faults import LIMIT
 from tests.chaos.striker import Striker
 from tests.spark.over_hosts import RECORDS, Request
@@ -55,7 +55,7 @@ class Hosts:
             wrong += wrongs(MASTERS[name], same, found["examples"], [RECORDS] * EPOCHS)
         if left := self.left():
             wrong.append(f"processes left: {left}")
-        restarts = len(found.get("restarts", ()))
+        restarts = count_losses(found.get("restarts", ()))
         return Outcome(name, fault, striker.struck, *times, restarts, error, tuple(wrong))
 
     def hurting(self, do):

@@ -13,7 +13,7 @@ from sparkdl.errors import SparkdlError
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
 from tests.chaos.clock_faults import CLOCK_FAULTS, OF_EXECUTORS, adjustable_clocks
-from tests.chaos.outcome import Outcome, wrongs
+from tests.chaos.outcome import Outcome, count_losses, wrongs
 from tests.chaos.process_faults import LIMIT, PROCESS_FAULTS, hurting
 from tests.chaos.resource_faults import RESOURCE_FAULTS, spark_disk
 from tests.chaos.striker import Striker
@@ -75,7 +75,7 @@ class LocalCluster:
         wrong += self.after_turn()
         if traces(self.sc) != before:
             wrong.append(f"left: {traces(self.sc)}, before: {before}")
-        restarts = len(history.restarts) if history else 0
+        restarts = count_losses(one.reason for one in history.restarts) if history else 0
         times = seconds, striker.wait
         return Outcome(name, fault, striker.struck, *times, restarts, error, tuple(wrong))
 

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from sparkdl.training.workers.base import MORE_SLOTS
+
 COLUMNS = "turn", "master", "fault", "struck", "s", "longest wait", "restarts", "outcome", "wrong"
 HEAD = f"| {' | '.join(COLUMNS)} |\n" + "|---" * len(COLUMNS) + "|"
 
@@ -18,6 +20,7 @@ class Outcome(NamedTuple):
     wait : float
         The longest time, in seconds, without a new minibatch, from the fault to the last one.
     restarts : int
+        Restarts after a loss, without moves to more slots.
     error : str
         The error that the fit raised, or "" if it finished.
     wrong : tuple of str
@@ -39,6 +42,11 @@ class Outcome(NamedTuple):
         times = f"{self.seconds:.0f}", f"{self.wait:.1f}", self.restarts
         cells = turn, self.master, self.fault, struck, *times, self.error or "finished", wrong
         return f"| {' | '.join(map(str, cells))} |"
+
+
+def count_losses(reasons):
+    """Returns how many restarts were not moves to more slots, which follow a lost executor."""
+    return sum(not reason.startswith(MORE_SLOTS) for reason in reasons)
 
 
 def wrongs(row, same, examples, expected):

@@ -21,6 +21,7 @@ from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.saving.checkpoint import Checkpoints
+from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.local import LocalWorkers
 from tests.spark.networks import arrays, conf_of, data, rich
 from tests.spark.slow import Fault, Slow, Trap, executor_of
@@ -160,12 +161,13 @@ def test_the_page_of_three_workers_shows_the_kill_of_an_executor_at_its_second(t
     fault = Fault(trap, lambda one: times.append(time.perf_counter()) or kill_the_executor(one))
     fault.start()
     network, history = fit(sc, AVERAGING, arrays(RECORDS, transform=trap), workers=3)
-    [restart] = history.restarts
+    [restart, *moves] = history.restarts
+    assert {move.reason for move in moves} <= {MORE_SLOTS}
     assert re.match(r"worker \d: ExecutorLostFailure|rank \d on", restart.reason)
     assert restart.workers == 3
     assert_equal(network.state, expected.state)
     seen = open_page(tmp_path, page([Run.of("fit", history, network)]), RESTARTS)
-    [[second, text]] = seen["restarts"]
+    [[second, text], *_] = seen["restarts"]
     assert times[1] - times[0] <= second <= history.wall and text == str(restart)
     assert (seen["lanes"], seen["errors"]) == (4, [])  # the driver and three workers
 

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from sparkdl import AdaGrad, AllReduceSGD, EmbeddingBag, GraphConf, SparkNetwork
 from sparkdl.nn import Merge, Output, Vertex
 from sparkdl.training.saving.stored_tables import read_tables
+from sparkdl.training.workers.base import MORE_SLOTS
 from tests.spark.slow import Fault, Trap, executor_of
 from tests.support.waiting import gone, until
 
@@ -116,7 +117,8 @@ def test_a_killed_owner_of_rows_costs_no_bits(loss, tmp_path, frame):
     fault = Fault(trap, LOSSES[loss])
     fault.start()
     net, history = fit(frame, "sharded", table_folder=folder and str(folder), transform=trap)
-    [restart] = history.restarts
+    [restart, *moves] = history.restarts
+    assert {move.reason for move in moves} <= {MORE_SLOTS}
     assert restart.lost <= MASTER["snapshot_every"]
     assert until(lambda: gone(fault.victim))
     assert_same_bits(net, expected)
