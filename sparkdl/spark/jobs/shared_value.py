@@ -90,7 +90,7 @@ def is_needed(in_jvm):
     """Returns whether the JVM object of a weak reference is still referenced."""
     try:
         return in_jvm.get() is not None
-    except Py4JError:  # the JVM is gone
+    except (Py4JError, ConnectionError):  # that JVM is gone; another one may have followed
         return False
 
 

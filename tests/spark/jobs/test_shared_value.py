@@ -6,12 +6,13 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
 import pyarrow
 import pytest
+from py4j.protocol import Py4JError
 from pyspark import Broadcast
 
 from sparkdl.errors import ConfigError, DataError
@@ -147,6 +148,16 @@ def test_files_are_sorted_out_by_a_single_question_for_each(tmp_path, monkeypatc
         broadcast(sc, target)
     broadcast(sc, "last")
     assert sorted(os.listdir(tmp_path)) == ["as well", "last", "needed"]
+
+
+@pytest.mark.parametrize("error", [Py4JError, ConnectionRefusedError])
+def test_files_of_a_jvm_that_is_gone_do_not_hinder_the_next_one(error, tmp_path, monkeypatch):
+    path = tmp_path / "left"
+    path.touch()
+    reference = SimpleNamespace(get=Mock(side_effect=error))
+    monkeypatch.setattr(shared_value, "LEFT", {str(path): reference})
+    shared_value.remove_left()
+    assert not shared_value.LEFT and not path.exists()
 
 
 def test_a_local_value_keeps_what_it_has():
