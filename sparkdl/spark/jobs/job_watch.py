@@ -9,6 +9,7 @@ from pyspark.errors import PySparkException
 
 from sparkdl.spark.jobs.slots import elements, value_of
 
+STOPPED = Py4JError, PySparkException, AttributeError  # errors of a Spark that was stopped
 POLL = 1.0  # seconds between two checks
 
 
@@ -56,18 +57,26 @@ class JobWatch:
             return
         while self._questions and self.error is None and not self._closed.wait(POLL):
             seconds = time.monotonic() - self._start
-            for question in [one for one in self._questions if one.begin <= seconds]:
-                self._ask(question)
+            self._look([one for one in self._questions if one.begin <= seconds])
 
-    def _ask(self, question):
+    def _look(self, due):
+        """Asks the questions that are due, all about the same data; drops those that fail."""
         try:
-            jobs = jobs_described(self._sc, self._description)
+            jobs = jobs_described(self._sc, self._description) if due else []
+        except STOPPED:
+            self._questions = [one for one in self._questions if one not in due]
+            return
+        for question in due:
+            self._ask(question, jobs)
+
+    def _ask(self, question, jobs):
+        try:
             error = question.look(jobs)
             if error is not None:
                 self.error = self.error or error
                 for job in jobs:
                     self._sc._jsc.sc().cancelJob(job.jobId())
-        except (Py4JError, PySparkException, AttributeError):  # Spark itself has been stopped
+        except STOPPED:
             self._questions.remove(question)
 
 
