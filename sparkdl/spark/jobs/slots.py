@@ -55,11 +55,14 @@ def slots(sc, least=1, resources=None, enough=None):
 
 def lacks_slots(sc, least, resources, enough):
     """Returns whether to wait for more executors or slots."""
-    room, known = concurrent_tasks(sc, resources), executors(sc)
+    room, known, wanted = concurrent_tasks(sc, resources), executors(sc), executors_wanted(sc)
     if enough is not None and room >= enough:
         return False
-    is_known = known == _gone_on_with.get(sc.applicationId)  # a wait for more has timed out
-    return room < least or (known < executors_wanted(sc) and not is_known)
+    if known < wanted:
+        has_waited = known == _gone_on_with.get(sc.applicationId)  # in vain
+        return room < least or not has_waited
+    no_more_come = wanted and not leaving_executors(sc)  # another replaces one that leaves
+    return room < least and not no_more_come
 
 
 def describe_profile(resources):

@@ -73,6 +73,7 @@ TWO = context("local-cluster[2,1,1024]")
 STANDALONE = context("spark://a:7077")
 WAITS = {
     "all there": (TWO, [(2, 2)], 1, [], 2),
+    "all there, with fewer slots": (TWO, [(2, 2)], 3, [], 2),
     "one late": (
         TWO,
         [(1, 1)] * 3 + [(2, 2)],
