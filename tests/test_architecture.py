@@ -21,6 +21,7 @@ ANYTHING = None
 MAY_IMPORT = {
     "errors": set(),
     "config": {"errors"},
+    "cached_value": set(),
     "error_messages": {"errors"},
     "conflict": set(),
     "html_elements": set(),
@@ -29,7 +30,7 @@ MAY_IMPORT = {
     "philox": set(),
     "engine": {"philox", "own_folders", "config", "errors"},
     "nn": {"engine", "philox", "config", "html_elements", "lazy_names", "errors"},
-    "data": {"philox", "own_folders", "config", "lazy_names", "errors"},
+    "data": {"philox", "own_folders", "config", "lazy_names", "cached_value", "errors"},
     "exchange": {"own_folders", "config", "error_messages", "errors"},
     "training": {
         "nn",
@@ -38,6 +39,7 @@ MAY_IMPORT = {
         "own_folders",
         "config",
         "html_elements",
+        "cached_value",
         "error_messages",
         "errors",
     },
@@ -50,6 +52,7 @@ MAY_IMPORT = {
         "own_folders",
         "config",
         "lazy_names",
+        "cached_value",
         "error_messages",
         "errors",
     },

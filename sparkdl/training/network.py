@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cached_property
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 
+from sparkdl.cached_value import cached_value
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import check_batches
@@ -91,7 +91,7 @@ class Network:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "replica"}
 
-    @cached_property
+    @cached_value
     def replica(self) -> Replica:
         return make_replica(self.conf, backend_for(self.conf, self.device))
 

@@ -5,11 +5,11 @@ is a partition of one cached RDD; a round computes only its chosen partitions, w
 number. Spark recomputes what is lost with an executor.
 """
 
-from functools import cached_property
 from typing import Any
 
 from pyspark import RDD, StorageLevel
 
+from sparkdl.cached_value import cached_value
 from sparkdl.data.batches.dealing import Dealing, deal
 from sparkdl.data.stored_share import StoredShare
 from sparkdl.errors import require
@@ -39,7 +39,7 @@ class SparkBlocks:
         self.sizes, self.were_kept, self.launches = dealing.sizes, opened.was_kept, 0
         self._opened, self._level = opened, level
 
-    @cached_property
+    @cached_value
     def rdd(self):
         """An RDD with one partition of (number, piece) pairs for each block, in Spark's cache."""
         # Cached in pieces in the JVM, so that no Python process is needed except for training.

@@ -1,11 +1,11 @@
 """Validation records: read once, where they lie, and kept for the next fit."""
 
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 from pyspark import SparkContext
 
+from sparkdl.cached_value import cached_value
 from sparkdl.data.record_store import read_records
 from sparkdl.data.stored_batches import StoredBatches
 from sparkdl.errors import DataError, NoRecords
@@ -47,7 +47,7 @@ class ValidationRecords:
         records.check(schema)
         self._sc, self._records, self._schema, self._drawn = sc, records, schema, drawn
 
-    @cached_property
+    @cached_value
     def opened(self):
         try:
             with job(self._sc, "records to evaluate on", "reading the data to evaluate on"):

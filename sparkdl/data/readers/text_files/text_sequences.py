@@ -1,11 +1,11 @@
 """Reader of text as sequences of characters, labelled with the next characters."""
 
 from collections.abc import Collection, Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from sparkdl.cached_value import cached_value
 from sparkdl.config import (
     Boolean,
     Either,
@@ -103,7 +103,7 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
     def paths(self) -> Collection[str]:  # type: ignore[override]
         return (self.path, self.characters) if isinstance(self.characters, str) else (self.path,)
 
-    @cached_property
+    @cached_value
     def alphabet(self) -> Characters:
         """The given or saved Characters, or those of the file; read when first needed."""
         if self.characters is None:
