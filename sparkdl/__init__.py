@@ -104,7 +104,7 @@ EXPORTS = {
         TensorBoard TerminateOnTime ValidationReport WorkerFigures WrongExample""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
-        OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",
+        NoSlots OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",
 }
 HOMES = {name: module for module, names in EXPORTS.items() for name in names.split()}
 # A star must not hide the package mlflow.

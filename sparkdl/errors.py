@@ -13,6 +13,7 @@ __all__ = [
     "DivergedError",
     "LostRecords",
     "NoRecords",
+    "NoSlots",
     "OperandError",
     "PeerError",
     "ShapeError",
@@ -65,6 +66,10 @@ class CheckpointError(SparkdlError, ValueError):
 
 class UnsupportedError(SparkdlError, RuntimeError):
     """A backend or system lacks what was requested; names what it has."""
+
+
+class NoSlots(UnsupportedError):
+    """A job has waited too long for slots of the cluster; says what holds them."""
 
 
 class DeviceError(SparkdlError, RuntimeError):

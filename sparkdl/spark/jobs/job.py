@@ -18,9 +18,8 @@ from sparkdl.spark.jobs.job_watch import watch_job
 from sparkdl.spark.jobs.log_prefix import ON_DRIVER
 from sparkdl.spark.jobs.lost_places import EXECUTOR_WAIT, LostPlaces
 from sparkdl.spark.jobs.page_link import link_of
-from sparkdl.spark.jobs.waiting import SlotWait
+from sparkdl.spark.jobs.waiting import BEFORE, SlotWait
 
-BEFORE = "sparkdl: "  # on Spark's pages
 DESCRIPTION = "spark.job.description"
 LOCALITY_WAIT = "spark.locality.wait"  # for executors and for hosts
 TRACEBACK = "Traceback (most recent call last):"
@@ -56,12 +55,12 @@ def describe_jobs(sc, description):
 
 
 def watch(sc, description, *questions, is_one=False):
-    """Logs what jobs with this description wait for, and ends those that wait too long.
+    """Logs what the jobs run inside wait for, and ends those that wait too long.
 
     `is_one` as in SlotWait.
     """
     looks = LostPlaces(sc), SlotWait(sc, description, is_one), *questions
-    return watch_job(sc, on_pages(sc, description), *looks)
+    return watch_job(sc, *looks)
 
 
 def on_pages(sc, description):

@@ -37,6 +37,18 @@ def cancel_tag(sc, tag, has_tags=HAS_TAGS):
         sc.cancelJobGroup(group)
 
 
+def own_tags(sc, has_tags=HAS_TAGS):
+    """Returns the tags of the jobs that this thread runs from now on."""
+    return set(sc.getJobTags() if has_tags else group_tags(sc))
+
+
+def forget_tag(tag):
+    """Drops the job groups with a tag whose jobs have ended, on Spark 3.4."""
+    ended = GROUPS.pop(tag, set())
+    for tagged in list(GROUPS.values()):
+        tagged -= ended
+
+
 def job_ids(sc, tag, has_tags=HAS_TAGS):
     """Returns the numbers of all jobs with a tag, including ended ones."""
     tracker = sc._jsc.sc().statusTracker()

@@ -1,51 +1,77 @@
 """A thread that checks a job while it runs, and cancels it if something is wrong."""
 
 import time
-from contextlib import contextmanager
+import uuid
+from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from sparkdl.spark.jobs.slots import elements, value_of
+from sparkdl.spark.jobs.job_tags import add_tag, forget_tag, job_ids, own_tags, remove_tag
+from sparkdl.spark.jobs.slots import elements
 
 STOPPED = Py4JError, PySparkException, AttributeError  # errors of a Spark that was stopped
 POLL = 1.0  # seconds between two checks
+WATCHED = "sparkdl-watched-"  # begins the tag of a watch, by which it knows its jobs
 
 
 @contextmanager
-def watch_job(sc, description, *questions):
+def watch_job(sc, *questions):
     """Checks the job run inside; a check that returns an error cancels the job.
 
     Parameters
     ----------
-    description : str
-        Identifies the job in Spark.
     questions : objects with `begin` and `look`
         After `begin` seconds `look(jobs)` is called repeatedly, with Spark's data about the running
-        jobs with this description. It returns the error that cancels them, or None.
+        jobs of this thread. It returns the error that cancels them, or None.
 
     Raises
     ------
     SparkdlError
         Returned by a check.
     """
-    watch = JobWatch(sc, description, questions)
+    with tag_jobs(sc) as tag:
+        watch = JobWatch(sc, tag, questions)
+        try:
+            yield
+        except Exception as error:
+            if watch.error is not None:
+                raise watch.error from error
+            raise
+        finally:
+            watch.close()
+
+
+@contextmanager
+def tag_jobs(sc):
+    """Gives the jobs run inside a tag of their own, in place of that of an enclosing watch.
+
+    Other threads may run jobs with the same description, which are none of this watch's business.
+    """
+    tag = WATCHED + uuid.uuid4().hex
+    enclosing = {each for each in own_tags(sc) if each.startswith(WATCHED)}
+    replace_tags(sc, enclosing, {tag})
     try:
-        yield
-    except Exception as error:
-        if watch.error is not None:
-            raise watch.error from error
-        raise
+        yield tag
     finally:
-        watch.close()
+        with suppress(*STOPPED):
+            replace_tags(sc, {tag}, enclosing)
+            forget_tag(tag)
+
+
+def replace_tags(sc, olds, news):
+    for old in olds:
+        remove_tag(sc, old)
+    for new in news:
+        add_tag(sc, new)
 
 
 class JobWatch:
     """The watching thread; `error` is why it has cancelled the job, or None."""
 
-    def __init__(self, sc, description, questions):
-        self._sc, self._description, self._questions = sc, description, list(questions)
+    def __init__(self, sc, tag, questions):
+        self._sc, self._tag, self._questions = sc, tag, list(questions)
         self._start, self.error, self._closed = time.monotonic(), None, Event()
         Thread(target=self._run, daemon=True).start()
 
@@ -62,7 +88,7 @@ class JobWatch:
     def _look(self, due):
         """Asks the questions that are due, all about the same data; drops those that fail."""
         try:
-            jobs = jobs_described(self._sc, self._description) if due else []
+            jobs = jobs_tagged(self._sc, self._tag) if due else []
         except STOPPED:
             self._questions = [one for one in self._questions if one not in due]
             return
@@ -80,9 +106,10 @@ class JobWatch:
             self._questions.remove(question)
 
 
-def jobs_described(sc, description):
-    """Returns Spark's data about the running jobs with a description."""
-    return [job for job in running_jobs(sc) if value_of(job.description()) == description]
+def jobs_tagged(sc, tag):
+    """Returns Spark's data about the running jobs with a tag."""
+    jobs = map(sc._jsc.sc().statusStore().job, job_ids(sc, tag))
+    return [job for job in jobs if job.status().name() == "RUNNING"]
 
 
 def running_jobs(sc):

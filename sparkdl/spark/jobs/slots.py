@@ -171,11 +171,16 @@ def running_tasks(sc, names):
 
 def runs_task(sc, jobs):
     """Returns whether a task of these jobs runs, from Spark's scheduler; see `running_tasks`."""
+    return any(tasks.runningTasks() for tasks in task_sets(sc, jobs))
+
+
+def task_sets(sc, jobs):
+    """Returns the scheduler's TaskSetManagers of the running stages of these jobs."""
     context, numbers = sc._jsc.sc(), {each for job in jobs for each in elements(job.stageIds())}
-    stages = elements(context.statusStore().activeStages()) if numbers else []
-    attempts = [(one.stageId(), one.attemptId()) for one in stages if one.stageId() in numbers]
+    known = map(value_of, map(context.statusTracker().getStageInfo, numbers))
+    attempts = [(one.stageId(), one.currentAttemptId()) for one in known if one is not None]
     found = [context.taskScheduler().taskSetManagerForAttempt(*attempt) for attempt in attempts]
-    return any(tasks.runningTasks() for tasks in map(value_of, found) if tasks is not None)
+    return [tasks for tasks in map(value_of, found) if tasks is not None]
 
 
 def value_of(scala_option):

@@ -11,7 +11,8 @@ from functools import lru_cache
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.errors import ConfigError, NoSlots
+from sparkdl.spark.jobs.job_watch import running_jobs
 from sparkdl.spark.jobs.slots import (
     active_tasks,
     concurrent_tasks,
@@ -19,17 +20,23 @@ from sparkdl.spark.jobs.slots import (
     lost_executors,
     option,
     runs_task,
+    value_of,
 )
 
 log = logging.getLogger(__name__)
+BEFORE = "sparkdl: "  # on Spark's pages
 SETTING = "spark.sparkdl.slotTimeout"
 DEFAULT = "8m"  # less than a master's stall_timeout, whose error could not name the cause
 PATIENCE = 15.0  # seconds until the wait is logged
+TURNS = 8  # times within the limit that a job looks whether another of ours runs
 MIB = 1 << 20
 
 
 class SlotWait:
     """Warns if a job has no running task for PATIENCE; returns an error after SETTING.
+
+    A job that waits for another of ours, such as another thread's fit, is not ended: its turn
+    comes.
 
     Parameters
     ----------
@@ -43,18 +50,22 @@ class SlotWait:
     def __init__(self, sc, description, is_one=False):
         self._sc, self._description, self._is_one = sc, description, is_one
         self._limit, self._since, self._is_told = time_limit(sc), time.monotonic(), False
+        self._turn = self._since  # when a task of any job of ours was last known to run
         self.begin = min(PATIENCE, self._limit) / 2
 
     def look(self, jobs):
-        """Returns an UnsupportedError if the job has had no slot for the whole time limit."""
+        """Returns a NoSlots error if the job has had no slot for the whole time limit."""
         now = time.monotonic()
         if sum(job.numActiveTasks() for job in jobs) or not (jobs or self._is_one):
             self._since = now
         waited = now - self._since
         if waited >= min(PATIENCE, self._limit) and runs_task(self._sc, jobs):
             self._since, waited = now, 0.0
-        if waited >= self._limit:
-            return UnsupportedError(f"{self._wait(waited)}; {cure(self._sc)}")
+        self._turn = max(self._turn, self._since)
+        if now - self._turn >= self._limit / TURNS and ours_run(self._sc):
+            self._turn = now
+        if now - self._turn >= self._limit:
+            return NoSlots(f"{self._wait(waited)}; {cure(self._sc)}")
         if waited >= PATIENCE and not self._is_told:
             self._is_told = True
             log.warning("%s; %s", self._wait(waited), cure(self._sc))
@@ -63,6 +74,15 @@ class SlotWait:
     def _wait(self, seconds):
         state = cluster_state(self._sc)
         return f"no task of {self._description!r} has started within {seconds:.0f} s: {state}"
+
+
+def ours_run(sc):
+    """Returns whether a task of any job of ours runs."""
+    return runs_task(sc, [job for job in running_jobs(sc) if is_ours(job)])
+
+
+def is_ours(job):
+    return (value_of(job.description()) or "").startswith(BEFORE)
 
 
 def time_limit(sc):

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from sparkdl.error_messages import error_from_text
 from sparkdl.errors import DataError, NoRecords, WorkerError
 from sparkdl.spark.jobs.job import describe_jobs, job, outside_job_group, staying_with_data
+from sparkdl.spark.jobs.job_watch import tag_jobs
 from sparkdl.spark.jobs.slots import executor_locations
 from sparkdl.spark.records.locality import parallelize_at
 from sparkdl.spark.records.stored_partition import (
@@ -134,7 +135,8 @@ class ExecutorStore:
         with suppress(Py4JError, PySparkException, AttributeError):  # Spark was stopped
             self.rdd.unpersist()
             sc = self.rdd.context
-            with outside_job_group(sc), describe_jobs(sc, "records are removed"):
+            removing = describe_jobs(sc, "records are removed")
+            with outside_job_group(sc), removing, tag_jobs(sc):  # whatever ends the job around it
                 # Failed tasks may have left folders, too.
                 self._on_executors(remove_folders)._jrdd.countAsync()
 

@@ -26,6 +26,15 @@ def test_jobs_are_found_by_each_of_their_tags(sc, has_tags):
     assert seen == [[1, 0], [2, 1], [3, 1]]
 
 
+@pytest.mark.parametrize("has_tags", KINDS, ids=["groups", "tags"])
+def test_a_thread_knows_its_own_tags(sc, has_tags):
+    before = job_tags.own_tags(sc, has_tags)
+    job_tags.add_tag(sc, "own", has_tags)
+    assert job_tags.own_tags(sc, has_tags) == before | {"own"}
+    job_tags.remove_tag(sc, "own", has_tags)
+    assert job_tags.own_tags(sc, has_tags) == before
+
+
 def test_a_group_of_the_user_s_own_stands_there_again(sc):
     sc.setJobGroup("my own", "jobs of mine")
     job_tags.add_tag(sc, "one", has_tags=False)
@@ -46,4 +55,8 @@ def test_all_groups_of_a_tag_are_cancelled():
     job_tags.add_tag(context, "b", has_tags=False)
     job_tags.cancel_tag(context, "a", has_tags=False)
     assert cancelled == [" with tags a", " with tags a b"]
+    job_tags.forget_tag("b")
+    job_tags.cancel_tag(context, "a", has_tags=False)
+    job_tags.cancel_tag(context, "b", has_tags=False)
+    assert cancelled[2:] == [" with tags a"]
     assert hasattr(SparkContext, "addJobTag") == job_tags.HAS_TAGS

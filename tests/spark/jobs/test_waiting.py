@@ -1,69 +1,35 @@
 """Jobs that get no slot: their messages and how they end."""
 
-import threading
-import time
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 from pyspark import InheritableThread
 
-from sparkdl.errors import ConfigError, UnsupportedError
-from sparkdl.spark.jobs import job_tags, job_watch, slots, waiting
+from sparkdl.errors import ConfigError, NoSlots
+from sparkdl.spark.jobs import job_watch, slots, waiting
 from sparkdl.spark.jobs.job import job
+from tests.support.held_slots import held_slots, impatient_jobs
 from tests.support.waiting import until
 
-HELD = "held by a test"
+READING = "records to blocks"
 
 
 @pytest.fixture
 def impatient(sc, monkeypatch):
     """Returns a function that sets how long jobs wait for slots; it starts at 100 s."""
-    monkeypatch.setattr(waiting, "PATIENCE", 0.2)
-    monkeypatch.setattr(job_watch, "POLL", 0.05)
-
-    def limit(text):
-        sc._conf.set(waiting.SETTING, text)
-
-    limit("100s")
-    yield limit
-    sc._conf.set(waiting.SETTING, waiting.DEFAULT)
-
-
-@contextmanager
-def all_slots_held(sc):
-    """Occupies all slots of the cluster with another job."""
-
-    def hold():
-        job_tags.add_tag(sc, HELD)
-        try:
-            sc.parallelize([0, 0], 2).foreach(lambda _: time.sleep(200))
-        except Exception:
-            ended.set()
-
-    ended = threading.Event()
-    InheritableThread(target=hold, daemon=True).start()
-    # Spark updates its counts per stage and per executor separately.
-    assert until(lambda: job_tags.count_tasks(sc, HELD) == 2 <= slots.active_tasks(sc), 60)
-    try:
-        yield
-    finally:
-        while not ended.wait(0.1):
-            job_tags.cancel_tag(sc, HELD)
-        assert until(lambda: slots.active_tasks(sc) == 0, 60)
+    with impatient_jobs(sc, monkeypatch) as limit:
+        yield limit
 
 
 def count(sc):
-    with job(sc, "records to blocks", "reading the data"):
+    with job(sc, READING, "reading the data"):
         return sc.parallelize([1, 2, 3], 2).count()
 
 
 def test_a_job_without_slots_says_so_and_ends(sc, impatient, caplog):
-    with all_slots_held(sc):
+    with held_slots(sc):
         impatient("1s")
-        with pytest.raises(
-            UnsupportedError, match=r"'records to blocks' has started within \d+ s"
-        ) as error:
+        with pytest.raises(NoSlots, match=rf"'{READING}' has started within \d+ s") as error:
             count(sc)
         for said in (str(error.value), caplog.text):
             assert "2 slots, of which 2 are taken; 2 executors of 2" in said
@@ -74,10 +40,27 @@ def test_a_job_without_slots_says_so_and_ends(sc, impatient, caplog):
 
 def test_a_job_that_gets_its_slots_goes_on(sc, impatient, caplog):
     counted = []
-    with all_slots_held(sc):
+    with held_slots(sc):
         late = InheritableThread(target=lambda: counted.append(count(sc)), daemon=True)
         late.start()
-        assert until(lambda: "no task of 'records to blocks' has started" in caplog.text, 60)
+        assert until(lambda: f"no task of '{READING}' has started" in caplog.text, 60)
+    late.join(60)
+    assert counted == [3]
+
+
+def test_a_job_that_waits_for_another_of_ours_says_so_and_goes_on(
+    sc, impatient, monkeypatch, caplog
+):
+    """That of another fit, which has the same description."""
+    counted, answers = [], []
+    asked = waiting.ours_run
+    monkeypatch.setattr(waiting, "ours_run", lambda sc: answers.append(asked(sc)) or answers[-1])
+    monkeypatch.setattr(waiting, "TURNS", 1000)
+    with held_slots(sc, description=READING):
+        late = InheritableThread(target=lambda: counted.append(count(sc)), daemon=True)
+        late.start()
+        assert until(lambda: len(answers) > 1, 60) and answers[:2] == [True, True]
+        assert f"no task of '{READING}' has started" in caplog.text
     late.join(60)
     assert counted == [3]
 
@@ -98,29 +81,43 @@ def test_only_time_without_a_task_counts(running, is_one, told, monkeypatch):
     clock = iter(range(0, 100, 10))
     wait = waiting.SlotWait.__new__(waiting.SlotWait)
     wait._sc, wait._description, wait._limit = None, "a job", 100.0
-    wait._since, wait._is_told, wait._is_one = 0.0, False, is_one
+    wait._since, wait._turn, wait._is_told, wait._is_one = 0.0, 0.0, False, is_one
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(waiting, "cluster_state", lambda sc: "")
     monkeypatch.setattr(waiting, "cure", lambda sc: "")
     monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
+    monkeypatch.setattr(waiting, "ours_run", lambda sc: False)
     for tasks in running:
         jobs = [SimpleNamespace(numActiveTasks=lambda count=count: count) for count in tasks]
         assert wait.look(jobs) is None
     assert wait._is_told == told
 
 
+def test_the_limit_counts_from_the_last_task_of_any_job_of_ours(monkeypatch):
+    clock, ours = iter(range(0, 1000, 50)), [True, True, True, False, False, False]
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(waiting, "time_limit", lambda sc: 120.0)
+    for name in ("cluster_state", "cure"):
+        monkeypatch.setattr(waiting, name, lambda sc: "")
+    monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
+    monkeypatch.setattr(waiting, "ours_run", lambda sc: ours.pop(0))
+    wait, job = waiting.SlotWait(None, "a job"), SimpleNamespace(numActiveTasks=lambda: 0)
+    ends = [wait.look([job]) for _ in range(6)]
+    assert ends[:5] == [None] * 5 and "within 300 s" in str(ends[5])
+
+
 def test_a_task_that_spark_has_not_told_of_counts(sc, impatient):
     """Spark's job data may lag behind by the executors' heartbeat interval."""
-    with all_slots_held(sc):
+    with held_slots(sc):
         [held] = job_watch.running_jobs(sc)
         stale = SimpleNamespace(numActiveTasks=lambda: 0, stageIds=held.stageIds)
         wait = waiting.SlotWait(sc, "a job")
-        wait._since -= 1000.0
+        wait._since = wait._turn = wait._since - 1000.0
         assert wait.look([stale]) is None
         names = [name for name, _ in slots.live_executors(sc)]
         assert slots.running_tasks(sc, names) == dict.fromkeys(names, 1)
-    wait._since -= 1000.0
-    assert isinstance(wait.look([stale]), UnsupportedError)
+    wait._since = wait._turn = wait._since - 1000.0
+    assert isinstance(wait.look([stale]), NoSlots)
     assert slots.running_tasks(sc, names) == dict.fromkeys(names, 0)
 
 
