@@ -3,9 +3,9 @@
 from dataclasses import replace
 from functools import partial
 
-from sparkdl.errors import ConfigError, DataError, SparkdlError
+from sparkdl.errors import ConfigError, DataError, NoSlots, SparkdlError
 from sparkdl.spark.jobs.command_size import check_command
-from sparkdl.spark.jobs.job import clear_errors, describe_jobs
+from sparkdl.spark.jobs.job import job
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.slots import option, slots
 from sparkdl.spark.launch.team import WorkerRank
@@ -17,6 +17,8 @@ from sparkdl.tune.shared_data import read_records
 from sparkdl.tune.side_by_side import run_side_by_side
 from sparkdl.tune.trial_listener import PRUNED, TrialListener
 from sparkdl.tune.trial_task import TrialResult, as_task, run_trial
+
+MET_BY_ALL = ConfigError, DataError, NoSlots  # errors that other trials would meet as well
 
 
 class LocalExecution:
@@ -40,10 +42,10 @@ class LocalExecution:
     def __call__(self, number, candidate):
         rank = WorkerRank(number, number + 1)
         try:
-            with describe_jobs(self._sc, f"trial {number}"), clear_errors(f"trial {number}"):
+            with job(self._sc, f"trial {number}", f"trial {number}"):
                 found = self._compute(candidate, rank)
             finish(self._run, self._models, number, candidate, unwrap(*found))
-        except (ConfigError, DataError):  # other trials would fail in the same way
+        except MET_BY_ALL:
             raise
         except SparkdlError as error:
             self._run.fail(number, error)
@@ -84,7 +86,7 @@ class DistributedExecution:
         listener = TrialListener(self._setup, partial(self._judge, number))
         try:
             history = self._fit(net, candidate.epochs, listener.listeners)
-        except (ConfigError, DataError):
+        except MET_BY_ALL:
             raise
         except SparkdlError as error:
             self._run.fail(number, error)
