@@ -10,7 +10,7 @@ from sparkdl.spark.cluster_check.connections import failed_connection
 from sparkdl.spark.cluster_check.doctor import by_value, doctor
 from sparkdl.spark.jobs import job_watch, waiting
 from sparkdl.spark.jobs.slots import live_executors
-from tests.spark.jobs.test_waiting import all_slots_held
+from tests.support.held_slots import held_slots
 
 
 def test_a_sound_cluster_has_nothing_to_mend(spark):
@@ -28,7 +28,7 @@ def test_a_sound_cluster_has_nothing_to_mend(spark):
 def test_a_cluster_that_gives_no_slot_is_told(spark, sc, monkeypatch):
     monkeypatch.setattr(waiting, "time_limit", lambda sc: 1.0)
     monkeypatch.setattr(job_watch, "POLL", 0.05)
-    with all_slots_held(sc):
+    with held_slots(sc):
         diagnosis = doctor(spark)
     [problem] = diagnosis.problems
     assert problem.startswith("no task of 'the cluster is examined' has started within")
