@@ -55,7 +55,7 @@ def describe_jobs(sc, description):
 
 
 def watch(sc, description, *questions, is_one=False):
-    """Logs what the jobs run inside wait for, and ends those that wait too long.
+    """Logs what the jobs run inside wait for, and ends those that wait too long. Gives a JobWatch.
 
     `is_one` as in SlotWait.
     """

@@ -18,7 +18,7 @@ WATCHED = "sparkdl-watched-"  # begins the tag of a watch, by which it knows its
 
 @contextmanager
 def watch_job(sc, *questions):
-    """Checks the job run inside; a check that returns an error cancels the job.
+    """Checks the job run inside; a check that returns an error cancels the job. Gives a JobWatch.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def watch_job(sc, *questions):
     with tag_jobs(sc) as tag:
         watch = JobWatch(sc, tag, questions)
         try:
-            yield
+            yield watch
         except Exception as error:
             if watch.error is not None:
                 raise watch.error from error
@@ -68,7 +68,11 @@ def replace_tags(sc, olds, news):
 
 
 class JobWatch:
-    """The watching thread; `error` is why it has cancelled the job, or None."""
+    """The watching thread; `error` is why it has cancelled the job, or None.
+
+    A barrier stage for which the cluster has too few slots cannot be cancelled before Spark lists
+    its job, which may be minutes later.
+    """
 
     def __init__(self, sc, tag, questions):
         self._sc, self._tag, self._questions = sc, tag, list(questions)
@@ -81,7 +85,7 @@ class JobWatch:
     def _run(self):
         if self._closed.wait(min(one.begin for one in self._questions)):  # most jobs end by then
             return
-        while self._questions and self.error is None and not self._closed.wait(POLL):
+        while self._questions and not self._closed.wait(POLL):
             seconds = time.monotonic() - self._start
             self._look([one for one in self._questions if one.begin <= seconds])
 
@@ -97,9 +101,8 @@ class JobWatch:
 
     def _ask(self, question, jobs):
         try:
-            error = question.look(jobs)
-            if error is not None:
-                self.error = self.error or error
+            self.error = self.error or question.look(jobs)
+            if self.error is not None:
                 for job in jobs:
                     self._sc._jsc.sc().cancelJob(job.jobId())
         except STOPPED:

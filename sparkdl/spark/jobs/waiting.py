@@ -11,7 +11,7 @@ from functools import lru_cache
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from sparkdl.errors import ConfigError, NoSlots
+from sparkdl.errors import ConfigError, NoSlots, WorkerError
 from sparkdl.spark.jobs.job_watch import running_jobs
 from sparkdl.spark.jobs.slots import (
     active_tasks,
@@ -74,6 +74,35 @@ class SlotWait:
     def _wait(self, seconds):
         state = cluster_state(self._sc)
         return f"no task of {self._description!r} has started within {seconds:.0f} s: {state}"
+
+
+class FewerSlots:
+    """Returns a WorkerError if a stage that needs all its slots at once cannot begin any more.
+
+    Executors were lost after its slots were counted: after PATIENCE its workers should take those
+    that are left. Without any they wait, as all of them may come back; see SlotWait.
+
+    Parameters
+    ----------
+    tasks : int
+    resources : ResourceProfile or None
+        Of the tasks.
+    """
+
+    def __init__(self, sc, tasks, resources=None):
+        self._sc, self._tasks, self._resources = sc, tasks, resources
+        self._since, self.begin = time.monotonic(), PATIENCE / 2
+
+    def look(self, jobs):
+        left, now = concurrent_tasks(self._sc, self._resources), time.monotonic()
+        if not 0 < left < self._tasks or any(job.numActiveTasks() for job in jobs):
+            self._since = now
+        if now - self._since < PATIENCE or runs_task(self._sc, jobs):
+            return None
+        return WorkerError(
+            f"the workers' {self._tasks} tasks had not begun when executors were lost: "
+            f"{left} slots are left"
+        )
 
 
 def ours_run(sc):

@@ -27,6 +27,7 @@ from sparkdl.spark.jobs.shared_value import SharedValue, sharing
 from sparkdl.spark.jobs.slot_request import SlotWish
 from sparkdl.spark.jobs.stage_failure import failure, first_failure
 from sparkdl.spark.jobs.task_resources import computing_with, with_resources
+from sparkdl.spark.jobs.waiting import FewerSlots
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import split_items
 
@@ -70,6 +71,7 @@ class WorkerStage:
     ):
         self._sc, self._tag = sc, f"sparkdl-{uuid.uuid4().hex}"
         self._error, self._done, self._is_barrier = None, False, is_barrier
+        self._watch = None
         arguments = task, shares, shared, evaluates, each, resources
         self._thread = InheritableThread(target=self._run, args=arguments, daemon=True)
         self._thread.start()
@@ -81,6 +83,8 @@ class WorkerStage:
 
     def error(self):
         """Returns why the stage has ended early, or must end, or None."""
+        if self._error is None and self._watch is not None:
+            self._error = self._watch.error
         if self._error is None and not self._is_barrier and self._thread.is_alive():
             with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
                 self._error = first_failure(self._sc, self._job_ids())
@@ -122,7 +126,8 @@ class WorkerStage:
                 results = parts.mapPartitions(run)
                 check_command(self._sc, results)
                 with no_waiting_for_locality(self._sc), describe_jobs(self._sc, doing):
-                    with watch(self._sc, doing, is_one=True):
+                    left = FewerSlots(self._sc, each.team.tasks, resources)
+                    with watch(self._sc, doing, left, is_one=True) as self._watch:
                         with_resources(results, resources).collect()
             self._done = True
         except (Py4JError, PySparkException) as error:

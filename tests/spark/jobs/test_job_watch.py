@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pyspark import InheritableThread
@@ -10,7 +11,7 @@ from sparkdl.errors import WorkerError
 from sparkdl.spark import SparkNetwork, workers
 from sparkdl.spark.jobs import job_watch
 from sparkdl.spark.jobs.job_tags import job_ids, own_tags
-from sparkdl.spark.jobs.job_watch import tag_jobs
+from sparkdl.spark.jobs.job_watch import JobWatch, tag_jobs
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from tests.spark.networks import arrays, plain
 from tests.spark.slow import Slow
@@ -70,6 +71,20 @@ def test_what_ends_a_fit_leaves_that_of_another_thread_alone(sc, tmp_path, monke
     gates[0].open()
     first.join(60)
     assert trained == [20]
+
+
+def test_a_job_that_spark_lists_late_is_cancelled_then(monkeypatch):
+    """As a barrier stage that lacks slots."""
+    job, cancelled, empty = SimpleNamespace(jobId=lambda: 7), [], [[], []]
+    monkeypatch.setattr(job_watch, "POLL", 0.01)
+    monkeypatch.setattr(job_watch, "jobs_tagged", lambda *_: empty.pop() if empty else [job])
+    context = SimpleNamespace(cancelJob=cancelled.append)
+    sc = SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: context))
+    question = SimpleNamespace(begin=0.0, look=lambda jobs: WorkerError("few slots"))
+    watch = JobWatch(sc, "tag", [question])
+    assert until(lambda: watch.error, 20) and until(lambda: cancelled, 20)
+    watch.close()
+    assert set(cancelled) == {7}
 
 
 def test_a_job_has_the_tag_of_its_innermost_watch_alone(sc):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from pyspark import InheritableThread
 
-from sparkdl.errors import ConfigError, NoSlots
+from sparkdl.errors import ConfigError, NoSlots, WorkerError
 from sparkdl.spark.jobs import job_watch, slots, waiting
 from sparkdl.spark.jobs.job import job
 from tests.support.held_slots import held_slots, impatient_jobs
@@ -119,6 +119,30 @@ def test_a_task_that_spark_has_not_told_of_counts(sc, impatient):
     wait._since = wait._turn = wait._since - 1000.0
     assert isinstance(wait.look([stale]), NoSlots)
     assert slots.running_tasks(sc, names) == dict.fromkeys(names, 0)
+
+
+# Slots left and active tasks at looks PATIENCE apart, and whether the last one gives an error.
+LEFT = [
+    ([(1, 0), (1, 0)], True),
+    ([(2, 0), (1, 0), (1, 0)], True),
+    ([(1, 0), (2, 0), (1, 0)], True),
+    ([(1, 0), (2, 0)], False),
+    ([(0, 0), (0, 0)], False),  # all executors may come back
+    ([(1, 1), (1, 1)], False),  # they have begun, so Spark itself reports a loss
+]
+
+
+@pytest.mark.parametrize("looks, ends", LEFT)
+def test_workers_that_cannot_begin_are_told_how_many_slots_are_left(looks, ends, monkeypatch):
+    clock, left = iter(range(0, 1000, int(waiting.PATIENCE))), [count for count, _ in looks]
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(waiting, "concurrent_tasks", lambda sc, resources: left.pop(0))
+    monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
+    wait = waiting.FewerSlots(None, 2)
+    *_, last = [wait.look([SimpleNamespace(numActiveTasks=lambda n=n: n)]) for _, n in looks]
+    assert (last is not None) == ends
+    if ends:
+        assert isinstance(last, WorkerError) and "1 slots are left" in str(last)
 
 
 def test_a_time_that_is_none_is_refused(sc, impatient):

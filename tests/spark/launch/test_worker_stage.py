@@ -20,6 +20,7 @@ from sparkdl.errors import (
     WorkerError,
 )
 from sparkdl.spark import SparkWorkers
+from sparkdl.spark.jobs import waiting
 from sparkdl.spark.jobs.command_size import OPTION
 from sparkdl.spark.jobs.slots import slots
 from sparkdl.spark.launch.team import Team
@@ -32,6 +33,7 @@ from tests.spark import staying
 from tests.spark.jobs.test_command_size import threshold
 from tests.spark.networks import arrays, plain
 from tests.spark.slow import executor_of
+from tests.support.held_slots import held_slots, impatient_jobs
 from tests.support.waiting import gone, until
 
 RECORDS, SIZE = 62, 6
@@ -243,6 +245,17 @@ def test_the_secret_of_a_task_is_in_no_file_however_many_blocks_there_are(sc, tm
 def test_a_stage_whose_task_would_be_written_to_disks_does_not_start(sc, tmp_path):
     with threshold(sc, 1000), pytest.raises(ConfigError, match=f"{OPTION} must be at least"):
         raise ended(stage(sc, partial(staying.keep, b"secret"), tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_stage_that_lost_its_slots_before_it_began_is_lost(sc, tmp_path, monkeypatch):
+    """It waits for the slot that another job holds, as it would for that of a lost executor."""
+    monkeypatch.setattr(waiting, "concurrent_tasks", lambda sc, resources=None: 1)
+    with impatient_jobs(sc, monkeypatch), held_slots(sc, 1):
+        launched = stage(sc, staying.take, tmp_path)
+        error = ended(launched)
+        launched.stop()
+    assert type(error) is WorkerError and "1 slots are left" in str(error)
     assert not list(tmp_path.iterdir())
 
 
