@@ -71,5 +71,6 @@ def test_several_workers_train_on_a_device_each_in_their_own_time(name, crews):
     network = Network(perceptron(optimizer=Momentum(learning_rate=0.1)))
     master = replace(MASTERS[name].master, device="cuda")
     history = network.fit(OnDevice(UNEVEN), 12, master, crews(2))
-    assert history.epochs[-1].loss < 0.8 * history.epochs[0].loss
+    losses = [epoch.loss for epoch in history.epochs]  # with late gradients, they go up and down
+    assert np.mean(losses[-4:]) < 0.8 * losses[0]
     assert history.rounds[-1].devices == {"the host (GPU-0)": 2}
