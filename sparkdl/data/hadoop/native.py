@@ -16,7 +16,14 @@ from hdfs_native import Client, WriteOptions
 from sparkdl.data.hadoop import web_client
 from sparkdl.data.hadoop.base import HadoopFiles, as_time
 from sparkdl.data.hadoop.configuration import Configuration
-from sparkdl.data.hadoop.streams import RangeReader, RequestRefused, UploadOnClose, reason
+from sparkdl.data.hadoop.streams import (
+    ANSWERS,
+    AnotherWayLeft,
+    RangeReader,
+    RequestRefused,
+    UploadOnClose,
+    reason,
+)
 from sparkdl.errors import SparkdlError
 
 log = logging.getLogger(__name__)
@@ -95,8 +102,8 @@ class ReplicatedWrite:
     """Writes a whole file, and retries it if that fails.
 
     The NameNode keeps assigning a dead node for ten minutes by default, the library then aborts the
-    write, and a small cluster has no other node. So each retry uses one replica less. Once the file
-    is written, the NameNode is asked for the original number, which it restores when it can.
+    write, and a small cluster has no other node. So each retry uses one replica less, and comes at
+    once. In the end the NameNode is asked for the original number, which it restores when it can.
 
     The NameNode assigns a host its own DataNode first, and the library cannot exclude it. So if a
     single replica fails as well, retries first go through WebHDFS, which can.
@@ -115,8 +122,17 @@ class ReplicatedWrite:
         self._is_elsewhere = False
 
     def send(self, content):
-        if not (self._is_elsewhere and self._sent_elsewhere(content)):
+        if self._is_elsewhere and self._sent_elsewhere(content):
+            return
+        way = self._replicas, self._is_elsewhere
+        try:
             self._send(content)
+        except ANSWERS:
+            raise
+        except OSError as error:
+            if way == (self._replicas, self._is_elsewhere):
+                raise
+            raise AnotherWayLeft(reason(error)) from error
 
     def _sent_elsewhere(self, content):
         """Returns whether a DataNode of another host has accepted the file."""

@@ -16,6 +16,13 @@ class RequestRefused(OSError):
     """An answer, not a failure: retrying is useless."""
 
 
+class AnotherWayLeft(OSError):
+    """A failure after which the next try goes another way, so nothing need be waited for."""
+
+
+ANSWERS = RequestRefused, FileNotFoundError, IsADirectoryError
+
+
 class RangeReader(io.RawIOBase):
     """A file read in ranges by `read_range(start, length)`.
 
@@ -104,19 +111,23 @@ class UploadOnClose(io.RawIOBase):
 
 
 def again(attempt, tries):
-    """Calls attempt() until it succeeds, at most `tries` times.
+    """Calls attempt() until it succeeds, at most `tries` times, with pauses in between.
 
-    Retries only after OSErrors of the network or a node.
+    Retries only after OSErrors of the network or a node. A try that goes another way than the one
+    before comes at once, and does not count.
     """
-    for remaining in reversed(range(tries)):
+    pauses = [PAUSE * 2**number for number in range(tries - 1)]
+    while True:
         try:
             return attempt()
-        except (RequestRefused, FileNotFoundError, IsADirectoryError):
+        except ANSWERS:
             raise
+        except AnotherWayLeft:
+            continue
         except OSError:
-            if not remaining:
+            if not pauses:
                 raise
-            time.sleep(PAUSE * 2 ** (tries - remaining - 1))
+            time.sleep(pauses.pop(0))
 
 
 def reason(error):

@@ -275,6 +275,20 @@ def test_where_one_replica_fails_a_node_of_another_host_is_tried(
     assert cluster.content == b"some"
 
 
+def test_only_what_was_tried_before_is_waited_for(monkeypatch):
+    """A way is the number of replicas, or whether the file may lie on another host alone."""
+    pauses, cluster, elsewhere = [], Cluster(3, failures=5), iter([OSError] * 3)
+    monkeypatch.setattr(streams, "time", SimpleNamespace(sleep=pauses.append))
+
+    def write(path, content):
+        raise next(elsewhere)("no DataNode of another host")
+
+    with streams.UploadOnClose(native.ReplicatedWrite(cluster, "/a", write).send) as file:
+        file.write(b"some")
+    assert cluster.tried == [None, 2, 1, 1, 1, 1]
+    assert pauses == [0.5, 1.0]
+
+
 def test_a_write_that_never_works_says_why(monkeypatch):
     monkeypatch.setattr(streams, "PAUSE", 0)
     cluster = Cluster(2, failures=99)
@@ -282,7 +296,7 @@ def test_a_write_that_never_works_says_why(monkeypatch):
     file.write(b"some")
     with pytest.raises(OSError, match="the pipeline broke"):
         file.close()
-    assert cluster.tried == [None, *[1] * (streams.TRIES - 1)] and not cluster.asked
+    assert cluster.tried == [None, *[1] * streams.TRIES] and not cluster.asked
     assert cluster.content is None, "a part is left"
 
 
