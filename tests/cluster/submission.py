@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.find_spark_home import _find_spark_home
 
 from tests.cluster import settings
-from tests.support import jvm
+from tests.support import jvm, python_zips
 from tests.support.class_archive import JARS
 
 SHELL = "org.apache.hadoop.fs.FsShell"
@@ -65,6 +65,7 @@ def environment(folder, java):
         "SPARK_SUBMIT_OPTS": f"{jvm.FRUGAL} {classes}",  # for a driver in a container
         "JAVA_HOME": str(java.home),
         "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_ARCHIVES_PATH": ",".join(map(str, python_zips.zips())),  # sent to containers
     }
 
 

@@ -2,6 +2,7 @@
 
 import os
 
+from tests.support import python_zips
 from tests.support.class_archive import JARS, place
 
 SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
@@ -26,7 +27,8 @@ def frugal_spark(folder):
         Where spark-defaults.conf goes.
     """
     folder.mkdir(exist_ok=True)
-    lines = (f"{key} {value}\n" for key, value in options().items())
+    own = options() | {"spark.executorEnv.SPARK_HOME": python_zips.home()}
+    lines = (f"{key} {value}\n" for key, value in own.items())
     (folder / "spark-defaults.conf").write_text("".join(lines))
     os.environ["SPARK_CONF_DIR"] = str(folder)
 
