@@ -46,7 +46,7 @@ class StageWorkers:
         tasks = context.getTaskInfos()
         self.size, self.host = len(tasks), tasks[0].address.rpartition(":")[0]
         self._context, self._items, self._device = context, items, device
-        self._is_launched, self.incomplete = False, None
+        self._is_launched, self._own, self.incomplete = False, None, None
 
     def load(self, data, schema, size, options):
         """Returns the DealtBlocks that the records were dealt into before the stage began."""
@@ -74,12 +74,16 @@ class StageWorkers:
         self._is_launched = True
         word = task, shared, validation is not None
         self._tell_all(to_text(word))
-        return OwnWorker(partial(train_in_task, self._device, self._items, 0, self.size, *word))
+        work = partial(train_in_task, self._device, self._items, 0, self.size, *word)
+        self._own = OwnWorker(work)
+        return self._own
 
     def close(self):
-        """Releases tasks that still wait to train."""
+        """Releases tasks that still wait to train; waits for this task's own worker."""
         if not self._is_launched:
             self._tell_all("")
+        if self._own is not None:
+            self._own.join()
 
     def _tell_all(self, text):
         try:
@@ -107,6 +111,9 @@ class OwnWorker:
         return self._done
 
     def stop(self):
+        """Does nothing: the worker may wait for the driver's part until that hangs up."""
+
+    def join(self):
         """Waits some seconds for the worker, whose connections are closed by now."""
         self._thread.join(15.0)
 
