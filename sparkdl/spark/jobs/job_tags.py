@@ -8,6 +8,7 @@ from pyspark import SparkContext
 
 HAS_TAGS = hasattr(SparkContext, "addJobTag")
 JOB_GROUP = "spark.jobGroup.id"
+JOB_TAGS = "spark.job.tags"  # separated by commas
 MARK = " with tags "  # between the user's own group and our tags
 GROUPS: dict[str, set[str]] = {}  # of each tag, on Spark 3.4
 
@@ -38,8 +39,13 @@ def cancel_tag(sc, tag, has_tags=HAS_TAGS):
 
 
 def own_tags(sc, has_tags=HAS_TAGS):
-    """Returns the tags of the jobs that this thread runs from now on."""
-    return set(sc.getJobTags() if has_tags else group_tags(sc))
+    """Returns the tags of the jobs that this thread runs from now on.
+
+    `sc.getJobTags()` would take 20 calls of the JVM: py4j's sets end in an exception.
+    """
+    if not has_tags:
+        return set(group_tags(sc))
+    return {tag for tag in (sc.getLocalProperty(JOB_TAGS) or "").split(",") if tag}
 
 
 def forget_tag(tag):

@@ -31,6 +31,10 @@ def test_a_thread_knows_its_own_tags(sc, has_tags):
     before = job_tags.own_tags(sc, has_tags)
     job_tags.add_tag(sc, "own", has_tags)
     assert job_tags.own_tags(sc, has_tags) == before | {"own"}
+    job_tags.add_tag(sc, "second", has_tags)
+    assert job_tags.own_tags(sc, has_tags) == before | {"own", "second"}
+    assert not has_tags or job_tags.own_tags(sc) == set(sc.getJobTags())
+    job_tags.remove_tag(sc, "second", has_tags)
     job_tags.remove_tag(sc, "own", has_tags)
     assert job_tags.own_tags(sc, has_tags) == before
 
