@@ -1,10 +1,12 @@
 """pyspark's daemon, with the modules that test tasks need preloaded for its forks.
 
 A failing task ends its process, and the next one would reload everything, which takes longer than
-most tasks. Nothing here runs or loads a library that starts threads.
+most tasks. So would each process that such a task starts: they are forks too. Nothing here runs or
+loads a library that starts threads.
 """
 
 import importlib
+import sys
 
 from pyspark import daemon
 
@@ -27,8 +29,17 @@ LOADED = [
 ]
 IN_TESTS = {"spark.python.daemon.module": __name__}  # Spark's setting, where tests can be imported
 
-if __name__ == "__main__":
+
+def load():
     for name in LOADED:
         importlib.import_module(name)
     freeze_modules()  # else each fork would do it
+
+
+if __name__ == "__main__":
+    from tests.support.fork_server import fork_processes
+
+    load()
+    if sys.platform == "linux":
+        fork_processes()
     daemon.manager()

@@ -1,11 +1,16 @@
-"""pyspark's daemon where tasks may have a GPU: the host's double, which their processes bring."""
+"""pyspark's daemon where tasks may have a GPU: the host's double, which their processes bring.
 
-import runpy
+These are spawned, as those of users are.
+"""
+
+from pyspark import daemon
 
 from sparkdl.engine.backends import base
+from tests.support.loaded_daemon import load
 
 IN_TESTS = {"spark.python.daemon.module": __name__}
 
 if __name__ == "__main__":
     del base.PROBES["cuda"]
-    runpy.run_module("tests.support.loaded_daemon", run_name="__main__")
+    load()
+    daemon.manager()

@@ -1,0 +1,61 @@
+"""A fork server of pyspark's daemon, with all its modules: the processes of tasks begin at once.
+
+For users they are spawned. To import numpy, pyspark and sparkdl in each anew takes longer than the
+little that those of tests compute.
+"""
+
+import os
+import signal
+import socket
+from multiprocessing import connection, forkserver, get_context, parent_process
+from threading import Thread
+
+from sparkdl.spark.gpu_process import process
+
+CONTEXT = get_context("forkserver")
+
+
+class Forking:
+    """What takes the place of the context "spawn" in sparkdl.spark.gpu_process.process."""
+
+    Pipe = staticmethod(CONTEXT.Pipe)
+
+    @staticmethod
+    def Process(target, args, daemon):
+        own = dict(os.environ), target, *args
+        return CONTEXT.Process(target=begin_as_spawned, args=own, daemon=daemon)
+
+
+def begin_as_spawned(environ, serve, pipe, parent, *arguments):
+    """Runs `serve` in the environment of its owner, with whom it ends."""
+    os.environ.clear()
+    os.environ.update(environ)
+    Thread(target=end_with_owner, daemon=True).start()
+    serve(pipe, os.getppid(), *arguments)
+
+
+def end_with_owner():
+    connection.wait([parent_process().sentinel])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fork_processes():
+    """Forks the server from this process, which has no threads; all forks of this one share it.
+
+    It ends with the last of them. On Linux.
+    """
+    server, (alive, held) = forkserver._forkserver, os.pipe()
+    listener, address = socket.socket(socket.AF_UNIX), f"\0fork-server-{os.getpid()}"  # no file
+    listener.bind(address)
+    listener.listen()
+    if not os.fork():
+        os.close(held)
+        try:
+            forkserver.main(listener.detach(), alive, [])
+        finally:
+            os._exit(0)  # without what this process would do at its end
+    listener.close()
+    os.close(alive)
+    server._forkserver_address, server._forkserver_alive_fd = address, held
+    server.ensure_running = lambda: None  # it asks for a child of its own
+    process.starting = Forking
