@@ -16,6 +16,8 @@ UNSHARED = f"{SMALL} {GROWING} {IN_PLACE}"  # for those whose jars are others
 # Where the archive is none of this JVM's, it starts as ever, and is not to print that.
 FRUGAL = f"{UNSHARED} -XX:SharedArchiveFile={place()} -Xlog:cds=off,cds+dynamic=off"
 PARTS = "driver", "executor"
+# Else a task that has begun may count only at the next heartbeat, up to 10 s later.
+AT_ONCE = {"spark.ui.liveUpdate.period": "0"}
 
 
 def frugal_spark(folder):
@@ -36,4 +38,4 @@ def frugal_spark(folder):
 def options(*more):
     """Returns Spark options that make drivers, executors and `more` frugal."""
     own = {f"spark.{part}.extraJavaOptions": FRUGAL for part in (*PARTS, *more)}
-    return own | {f"spark.{part}.extraClassPath": JARS for part in PARTS}
+    return AT_ONCE | own | {f"spark.{part}.extraClassPath": JARS for part in PARTS}
