@@ -36,6 +36,8 @@ SMALL = {
     "spark.standalone.executorRemoveDelayOnDisconnection": "120s",
     "spark.sparkdl.keptData": 0,  # tests check what a fit leaves behind; some override it
 } | IN_TESTS
+# Spark tries a task that fails four times, which takes seconds where a test wants the error.
+TWO_ATTEMPTS = {"spark.task.maxFailures": 2}
 
 
 def pytest_addoption(parser):
@@ -98,7 +100,7 @@ def spark():
     while DONE_BEFORE_SPARK:
         DONE_BEFORE_SPARK.pop()()
     all_awaited()
-    with session("local-cluster[2,1,1024]", SMALL, name="tests") as spark:
+    with session("local-cluster[2,1,1024]", SMALL | TWO_ATTEMPTS, name="tests") as spark:
         yield spark
 
 
