@@ -62,10 +62,23 @@ def test_after(): pass
 """
 LEAVES = """
 import os, time
+from pathlib import Path
 def test_leaves():
     if not os.fork():
-        time.sleep(6)
+        until = time.monotonic() + 60
+        while "test_3" not in Path("ran").read_text() and time.monotonic() < until: time.sleep(0.1)
+        time.sleep(0.5)
     os._exit(1)
+"""
+LATER = """
+import time
+from pathlib import Path
+def test_0():
+    while "test_leaves" not in Path("ran").read_text(): time.sleep(0.1)
+    time.sleep(1)  # it has ended
+def test_1(): time.sleep(0.5)
+def test_2(): time.sleep(0.5)
+def test_3(): pass
 """
 HANGS = """
 import time
@@ -149,8 +162,7 @@ def test_a_process_that_is_killed_is_named_and_the_rest_of_its_file_runs(run):
 
 
 def test_a_process_that_is_outlived_by_a_child_is_named_while_others_run(run):
-    others = "import time\n" + QUICK.replace("pass", "time.sleep(1)")
-    text = run(LEAVES, others, options=["-v"], code=1)
+    text = run(LEAVES, LATER, options=["-v"], code=1)
     assert text.index("test_leaves FAILED") < text.index("test_3 PASSED")
 
 
