@@ -16,6 +16,7 @@ from tests.chaos.process_faults import LIMIT
 from tests.chaos.striker import Striker
 from tests.spark.over_hosts import RECORDS, Request
 from tests.support.cluster import Cluster, cluster
+from tests.support.fork_server import is_spawned
 from tests.support.namespaces import two_hosts
 from tests.support.waiting import until
 from tests.training.master_table import MASTERS
@@ -94,8 +95,8 @@ class Hosts:
         return []
 
     def running(self):
-        commands = self.made.right.processes().values()
-        return [one for one in commands if "spawn_main" in one]
+        found = self.made.right.processes()
+        return [command for pid, command in found.items() if is_spawned(pid)]
 
 
 @contextmanager

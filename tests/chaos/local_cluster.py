@@ -21,6 +21,7 @@ from tests.conftest import SMALL
 from tests.spark.networks import arrays, rich
 from tests.spark.slow import Slow
 from tests.spark.test_traces import cached, files
+from tests.support.fork_server import is_spawned
 from tests.support.waiting import gone, until
 from tests.training.master_table import MASTERS
 
@@ -67,7 +68,7 @@ class LocalCluster:
                 error = f"{type(raised).__name__}: {raised}"
             seconds = time.monotonic() - start
             striker.end()
-            spawned = [one for one in map(process, slow.processes()) if one and is_spawned(one)]
+            spawned = [one for one in map(process, slow.processes()) if one and is_spawned(one.pid)]
         with suppress(AssertionError):
             until(lambda: all(map(gone, spawned)))
         if left := [one.pid for one in spawned if not gone(one)]:
@@ -114,11 +115,3 @@ def process(pid):
         return psutil.Process(pid)
     except psutil.NoSuchProcess:
         return None
-
-
-def is_spawned(process):
-    """Returns whether a task spawned this process; Spark keeps its daemon's processes alive."""
-    try:
-        return "spawn_main" in " ".join(process.cmdline())
-    except psutil.Error:
-        return False

@@ -8,11 +8,15 @@ import os
 import signal
 import socket
 from multiprocessing import connection, forkserver, get_context, parent_process
+from pathlib import Path
 from threading import Thread
 
-from sparkdl.spark.gpu_process import process
+import psutil
+
+from sparkdl.spark.gpu_process import process as gpu_process
 
 CONTEXT = get_context("forkserver")
+NAME = "spawn_main"  # of such a process; it is in the command line of a spawned one
 
 
 class Forking:
@@ -26,8 +30,18 @@ class Forking:
         return CONTEXT.Process(target=begin_as_spawned, args=own, daemon=daemon)
 
 
+def is_spawned(pid):
+    """Returns whether a task has started this process; Spark keeps those of its daemon alive."""
+    try:
+        process = psutil.Process(pid)
+        return process.name() == NAME or NAME in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
+
+
 def begin_as_spawned(environ, serve, pipe, parent, *arguments):
     """Runs `serve` in the environment of its owner, with whom it ends."""
+    Path("/proc/self/comm").write_text(NAME)
     os.environ.clear()
     os.environ.update(environ)
     Thread(target=end_with_owner, daemon=True).start()
@@ -45,8 +59,8 @@ def fork_processes():
     It ends with the last of them. On Linux.
     """
     server, (alive, held) = forkserver._forkserver, os.pipe()
-    listener, address = socket.socket(socket.AF_UNIX), f"\0fork-server-{os.getpid()}"  # no file
-    listener.bind(address)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind("")  # the system chooses a name, which is no file
     listener.listen()
     if not os.fork():
         os.close(held)
@@ -54,8 +68,8 @@ def fork_processes():
             forkserver.main(listener.detach(), alive, [])
         finally:
             os._exit(0)  # without what this process would do at its end
+    server._forkserver_address, server._forkserver_alive_fd = listener.getsockname(), held
     listener.close()
     os.close(alive)
-    server._forkserver_address, server._forkserver_alive_fd = address, held
     server.ensure_running = lambda: None  # it asks for a child of its own
-    process.starting = Forking
+    gpu_process.starting = Forking
