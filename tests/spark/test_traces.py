@@ -30,18 +30,19 @@ WAITS = "spark.locality.wait", "spark.locality.wait.process"
 
 
 class Watch(Listener):
-    """Records what exists after each round."""
+    """Records what exists after each round, besides the files that there were before."""
 
     def __init__(self, sc):
-        self.sc, self.seen = sc, []
+        self.sc, self.old, self.seen = sc, files(sc), []
 
     def on_round(self, report, state):
-        self.seen.append(traces(self.sc) | {"cached": cached(self.sc)})
+        self.seen.append(traces(self.sc, self.old) | {"cached": cached(self.sc)})
 
 
-def traces(sc):
+def traces(sc, old=()):
+    """Returns what a fit might leave; of files, those besides `old`, which may go meanwhile."""
     return {
-        "broadcasts": files(sc),
+        "broadcasts": [name for name in files(sc) if name not in old],
         "locality": [sc._jsc.sc().conf().get(name, "unset") for name in WAITS],
         "description": sc.getLocalProperty("spark.job.description"),
     }
@@ -58,7 +59,8 @@ def cached(sc):
 
 def test_a_fit_leaves_nothing_behind(sc):
     sc.setJobDescription("the user's own")
-    before, watch = traces(sc), Watch(sc)
+    watch = Watch(sc)
+    before = traces(sc, watch.old)
     net = SparkNetwork(sc, rich(), MASTER)
     history = net.fit(arrays(), epochs=2, validation=arrays(20), listeners=[watch])
     net.evaluate(arrays())
@@ -68,7 +70,7 @@ def test_a_fit_leaves_nothing_behind(sc):
     counts = [2 + report.epoch for report in history.rounds]
     assert watch.seen == [before | {"cached": count} for count in counts]
     assert cached(sc) == 0
-    assert traces(sc) == before | {"description": None}
+    assert traces(sc, watch.old) == before | {"description": None}
     assert before["description"] == "the user's own"
 
 
@@ -80,13 +82,14 @@ def test_a_fit_that_fails_leaves_nothing_behind(sc):
         def on_round(self, report, state):
             raise Stop
 
-    before = traces(sc)
+    old = files(sc)
+    before = traces(sc, old)
     with pytest.raises(Stop):
         SparkNetwork(sc, rich(), MASTER).fit(arrays(), listeners=[Stopping()])
     x, y = data(20)
     with pytest.raises(DataError):
         SparkNetwork(sc, rich(), MASTER).fit(sc.parallelize(list(zip(x, y + 9)), 2))
-    assert traces(sc) == before
+    assert traces(sc, old) == before
     assert cached(sc) == 0
 
 
