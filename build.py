@@ -48,7 +48,7 @@ ON_THE_CLUSTER = {"pyspark", "py4j"}  # not in the archive: every Spark installa
 # YARN node starts a program that sets its permissions. Wheels have oneDNN and Arrow three times.
 UNUSED = ["*/tests/*", "*/include/*", "*/numpy/*.pyi", "lib/libdnnl.so", "lib/libdnnl.so.3.*"]
 UNUSED += ["*/pyarrow/*flight*", "*/pyarrow/*_python*.so", "*/pyarrow/*_python*.so.*.*"]
-SQUEEZE = 4  # gzip's level for the archive
+GZIP_LEVEL = 4  # of the archive
 SLOW = {"PYTHONDONTWRITEBYTECODE"}  # else a hundred processes each recompile all modules
 OWN_SPARK = {"SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "PYTHONPATH"}
 INSTALL_JAVA = (
@@ -475,7 +475,7 @@ def build_archive(wheel, with_pyspark, python_prefix):
         pack = [venv_python(), "-m", "venv_pack", "--quiet", "--force"]
         prefix = ["--python-prefix", python_prefix] if python_prefix else []
         unused = [part for pattern in UNUSED for part in ("--exclude", pattern)]
-        given = *prefix, *unused, "--prefix", environment, "--compress-level", str(SQUEEZE)
+        given = *prefix, *unused, "--prefix", environment, "--compress-level", str(GZIP_LEVEL)
         must("venv-pack", *pack, *given, "--output", archive)
     archive.chmod(0o644)  # venv-pack makes it readable by its owner only
     return archive

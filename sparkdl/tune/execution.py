@@ -42,7 +42,7 @@ class LocalExecution:
     def __call__(self, number, candidate):
         rank = WorkerRank(number, number + 1)
         try:
-            with job(self._sc, f"trial {number}", f"trial {number}"):
+            with job(self._sc, f"trial {number}", f"trial {number}", takes_turns=True):
                 found = self._compute(candidate, rank)
             finish(self._run, self._models, number, candidate, unwrap(*found))
         except MET_BY_ALL:

@@ -1,7 +1,7 @@
 """A fork server of pyspark's daemon, with all its modules: the processes of tasks begin at once.
 
-For users they are spawned. To import numpy, pyspark and sparkdl in each anew takes longer than the
-little that those of tests compute.
+For users they are spawned. Each would import numpy, pyspark and sparkdl anew, which takes longer
+than what a test computes.
 """
 
 import os
@@ -20,7 +20,7 @@ NAME = "spawn_main"  # of such a process; it is in the command line of a spawned
 
 
 class Forking:
-    """What takes the place of the context "spawn" in sparkdl.spark.gpu_process.process."""
+    """Replaces the context "spawn" of sparkdl.spark.gpu_process.process."""
 
     Pipe = staticmethod(CONTEXT.Pipe)
 
@@ -31,7 +31,7 @@ class Forking:
 
 
 def is_spawned(pid):
-    """Returns whether a task has started this process; Spark keeps those of its daemon alive."""
+    """Returns whether a task has started this process, not Spark's daemon, which keeps its own."""
     try:
         process = psutil.Process(pid)
         return process.name() == NAME or NAME in " ".join(process.cmdline())
@@ -72,4 +72,4 @@ def fork_processes():
     listener.close()
     os.close(alive)
     server.ensure_running = lambda: None  # it asks for a child of its own
-    gpu_process.starting = Forking
+    gpu_process.SPAWNING = Forking

@@ -23,8 +23,10 @@ def impatient_jobs(sc, monkeypatch):
         sc._conf.set(waiting.SETTING, text)
 
     limit("100s")
-    yield limit
-    sc._conf.set(waiting.SETTING, waiting.DEFAULT)
+    try:
+        yield limit
+    finally:
+        sc._conf.set(waiting.SETTING, waiting.DEFAULT)
 
 
 @contextmanager
@@ -37,13 +39,15 @@ def held_slots(sc, count=2, description=None):
             with nullcontext() if description is None else describe_jobs(sc, description):
                 sc.parallelize(range(count), count).foreach(lambda _: time.sleep(200))
         except Exception:
+            pass  # cancelled
+        finally:
             ended.set()
 
     ended = Event()
     InheritableThread(target=hold, daemon=True).start()
-    # Spark updates its counts per stage and per executor separately.
-    assert until(lambda: job_tags.count_tasks(sc, HELD) == count <= slots.active_tasks(sc), 60)
     try:
+        # Spark updates its counts per stage and per executor separately.
+        assert until(lambda: job_tags.count_tasks(sc, HELD) == count <= slots.active_tasks(sc), 60)
         yield
     finally:
         while not ended.wait(0.1):

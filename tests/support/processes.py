@@ -20,4 +20,4 @@ forking.set_forkserver_preload(LOADED)
 
 def fork_workers():
     """Makes LocalWorkers fork its processes from the server; for users it spawns them."""
-    local.starting = forking
+    local.SPAWNING = forking

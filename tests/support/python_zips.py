@@ -1,7 +1,7 @@
 """Spark's zips of Python sources, with the byte code that pip has written beside the same sources.
 
-Executors import pyspark from its zip, which holds sources alone: each start of a Python daemon, and
-each worker that imports more, compiles them again. That is a third of a start.
+Executors import pyspark from its zip, which holds only sources: each Python daemon, and each worker
+that imports more, compiles them again. That takes a third of a start.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ HEAD, FIELDS = 16, slice(4, 16)  # of byte code: magic number, then flags, time 
 
 
 def home():
-    """A folder in which executors find the zips if it is their SPARK_HOME, and only these."""
+    """Returns a folder of the zips alone; executors find them there if it is their SPARK_HOME."""
     installed = Path(_find_spark_home())
     place = FOLDER / key(installed)
     for old in sources(installed):
@@ -37,7 +37,7 @@ def home():
 
 
 def zips():
-    """The zips, pyspark's first."""
+    """Returns the paths of the zips, pyspark's first."""
     return sources(home())
 
 
@@ -46,7 +46,7 @@ def sources(folder):
 
 
 def key(installed):
-    """A name: another one for other zips, or another Python."""
+    """Returns a name that differs for other zips and for another Python."""
     magic = importlib.util.MAGIC_NUMBER.hex()
     return "-".join([magic, *(f"{file.stat().st_mtime_ns:x}" for file in sources(installed))])
 
@@ -62,7 +62,7 @@ def add_byte_code(old, new, packages):
 
 
 def byte_code(path, text):
-    """The byte code that lies beside a file with this text; None if there is none for it."""
+    """Returns the byte code beside a file with this text, or None if there is none."""
     with suppress(OSError):
         code = Path(importlib.util.cache_from_source(path)).read_bytes()
         stamp = (int(path.stat().st_mtime) & 0xFFFFFFFF, len(text) & 0xFFFFFFFF)

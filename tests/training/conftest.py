@@ -18,7 +18,7 @@ def rng():
 def spawned():
     """Makes worker processes spawn, as they do for users, in the current environment."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local, "starting", multiprocessing.get_context("spawn"))
+        patch.setattr(local, "SPAWNING", multiprocessing.get_context("spawn"))
         yield
 
 

@@ -165,7 +165,8 @@ class ReplicatedWrite:
         The next try then uses one replica less, or after the last one, another host.
         """
         with suppress(OSError):
-            replicas = answer(self._path, self._client.get_file_info, self._path).replication
+            given = answer(self._path, self._client.get_file_info, self._path).replication
+            replicas = min(given, self._replicas or given)
             answer(self._path, self._client.delete, self._path, False)
             if replicas > 1:
                 self._wanted, self._replicas = self._wanted or replicas, replicas - 1

@@ -12,7 +12,7 @@ from sparkdl.spark.gpu_process.packing import pack, unpack
 log = logging.getLogger(__name__)
 ENDING = 30.0  # seconds for one that is killed to end
 GRACE = 5.0  # seconds for a process to end once its pipe is closed
-starting = multiprocessing.get_context("spawn")  # a fork would not be able to use CUDA
+SPAWNING = multiprocessing.get_context("spawn")  # a fork would not be able to use CUDA
 
 
 class GpuProcess:
@@ -29,9 +29,9 @@ class GpuProcess:
     def __init__(self, addresses, turn):
         self.addresses = addresses
         self.device = f"GPU {', '.join(addresses)}" if addresses else "device not known yet"
-        self._pipe, far = starting.Pipe()
+        self._pipe, far = SPAWNING.Pipe()
         arguments = far, os.getpid(), addresses, turn
-        self._process = starting.Process(target=serve, args=arguments, daemon=True)
+        self._process = SPAWNING.Process(target=serve, args=arguments, daemon=True)
         self._process.start()
         far.close()
 

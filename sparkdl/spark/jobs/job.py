@@ -28,7 +28,7 @@ OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
 
 
 @contextmanager
-def job(sc, description, doing, *questions):
+def job(sc, description, doing, *questions, takes_turns=False):
     """Describes the jobs run inside; one that fails for good raises a clear error.
 
     Parameters
@@ -39,9 +39,11 @@ def job(sc, description, doing, *questions):
         Begins the error: "a round" failed on the cluster.
     questions : objects with `begin` and `look`
         Further checks while it runs; see watch_job.
+    takes_turns : bool
+        As in SlotWait.
     """
-    with interruptible(sc), describe_jobs(sc, description), watch(sc, description, *questions):
-        with clear_errors(doing):
+    with interruptible(sc), describe_jobs(sc, description):
+        with watch(sc, description, *questions, takes_turns=takes_turns), clear_errors(doing):
             yield
 
 
@@ -54,12 +56,12 @@ def describe_jobs(sc, description):
             yield
 
 
-def watch(sc, description, *questions, is_one=False):
+def watch(sc, description, *questions, is_one=False, takes_turns=False):
     """Logs what the jobs run inside wait for, and ends those that wait too long. Gives a JobWatch.
 
-    `is_one` as in SlotWait.
+    `is_one` and `takes_turns` as in SlotWait.
     """
-    looks = LostPlaces(sc), SlotWait(sc, description, is_one), *questions
+    looks = LostPlaces(sc), SlotWait(sc, description, is_one, takes_turns), *questions
     return watch_job(sc, *looks)
 
 

@@ -1,7 +1,7 @@
 """Tags of jobs, by which they are found and cancelled.
 
 Spark 3.4 has none: there the tags are appended to the user's own job group. Cancelling the user's
-group does not end those jobs.
+group does not end those jobs, nor does the end of a stream's query those of its micro-batch.
 """
 
 from pyspark import SparkContext
@@ -49,10 +49,8 @@ def own_tags(sc, has_tags=HAS_TAGS):
 
 
 def forget_tag(tag):
-    """Drops the job groups with a tag whose jobs have ended, on Spark 3.4."""
-    ended = GROUPS.pop(tag, set())
-    for tagged in list(GROUPS.values()):
-        tagged -= ended
+    """Drops what is known of a tag on Spark 3.4; its jobs' other tags still find them."""
+    GROUPS.pop(tag, None)
 
 
 def job_ids(sc, tag, has_tags=HAS_TAGS):

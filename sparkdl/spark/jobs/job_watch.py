@@ -13,6 +13,7 @@ from sparkdl.spark.jobs.slots import elements
 
 STOPPED = Py4JError, PySparkException, AttributeError  # errors of a Spark that was stopped
 POLL = 1.0  # seconds between two checks
+LOOKS = 3  # failures in a row after which a question is dropped: Spark has stopped, or cannot tell
 WATCHED = "sparkdl-watched-"  # begins the tag of a watch, by which it knows its jobs
 
 
@@ -51,8 +52,8 @@ def tag_jobs(sc):
     """
     tag = WATCHED + uuid.uuid4().hex
     enclosing = {each for each in own_tags(sc) if each.startswith(WATCHED)}
-    replace_tags(sc, enclosing, {tag})
     try:
+        replace_tags(sc, enclosing, {tag})
         yield tag
     finally:
         with suppress(*STOPPED):
@@ -76,6 +77,7 @@ class JobWatch:
 
     def __init__(self, sc, tag, questions):
         self._sc, self._tag, self._questions = sc, tag, list(questions)
+        self._failures = {id(question): 0 for question in questions}
         self._start, self.error, self._closed = time.monotonic(), None, Event()
         Thread(target=self._run, daemon=True).start()
 
@@ -90,11 +92,11 @@ class JobWatch:
             self._look([one for one in self._questions if one.begin <= seconds])
 
     def _look(self, due):
-        """Asks the questions that are due, all about the same data; drops those that fail."""
+        """Asks the questions that are due, all about the same data."""
         try:
             jobs = jobs_tagged(self._sc, self._tag) if due else []
         except STOPPED:
-            self._questions = [one for one in self._questions if one not in due]
+            self._count_failures(due)
             return
         for question in due:
             self._ask(question, jobs)
@@ -105,8 +107,16 @@ class JobWatch:
             if self.error is not None:
                 for job in jobs:
                     self._sc._jsc.sc().cancelJob(job.jobId())
+            self._failures[id(question)] = 0
         except STOPPED:
-            self._questions.remove(question)
+            self._count_failures([question])
+
+    def _count_failures(self, questions):
+        """Drops the questions that have failed LOOKS times in a row."""
+        for question in questions:
+            self._failures[id(question)] += 1
+            if self._failures[id(question)] == LOOKS:
+                self._questions.remove(question)
 
 
 def jobs_tagged(sc, tag):

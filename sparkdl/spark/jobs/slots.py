@@ -13,6 +13,7 @@ log = logging.getLogger(__name__)
 _gone_on_with = {}  # {application: number of executors after a wait for more timed out}
 EXECUTOR_TIMEOUT = 30.0  # seconds to wait for requested executors
 PATIENCE = 10.0  # seconds until the wait for executors is logged
+SETTLING = 1.0  # seconds; Spark's scheduler knows of a lost executor before its list of executors
 CURE = (
     "check whether the cluster has room for more (spark.executor.memory, cores, resources), and "
     "the stderr of executors that died"
@@ -25,13 +26,12 @@ def slots(sc, least=1, resources=None, enough=None):
     `resources` is the ResourceProfile of the tasks, None the session's own.
 
     Executors come one by one, and the result of training depends on their number. So this waits for
-    all executors that Spark was asked for, and for `least` slots, until there are `enough`. It logs
-    a wait of PATIENCE, and what it continues with after EXECUTOR_TIMEOUT; from then on the
-    application waits again only when further executors come.
+    all executors that Spark was asked for, and for `least` slots unless all of them have come,
+    until there are `enough`. It logs a wait of PATIENCE, and what it continues with after
+    EXECUTOR_TIMEOUT; from then on the application waits again only when further executors come.
     """
     begun, is_told = time.monotonic(), False
-    while lacks_slots(sc, least, resources, enough):
-        waited = time.monotonic() - begun
+    while lacks_slots(sc, least, resources, enough, waited := time.monotonic() - begun):
         if waited > EXECUTOR_TIMEOUT:
             log.warning(
                 "%s; continuing with these: %s", describe_wait(sc, least, waited, resources), CURE
@@ -53,16 +53,17 @@ def slots(sc, least=1, resources=None, enough=None):
     return max(1, room)
 
 
-def lacks_slots(sc, least, resources, enough):
-    """Returns whether to wait for more executors or slots."""
+def lacks_slots(sc, least, resources, enough, waited):
+    """Returns whether to wait for more executors or slots, after `waited` seconds."""
     room, known, wanted = concurrent_tasks(sc, resources), executors(sc), executors_wanted(sc)
     if enough is not None and room >= enough:
         return False
     if known < wanted:
         has_waited = known == _gone_on_with.get(sc.applicationId)  # in vain
         return room < least or not has_waited
-    no_more_come = wanted and not leaving_executors(sc)  # another replaces one that leaves
-    return room < least and not no_more_come
+    if room >= least or not wanted or waited < SETTLING:
+        return room < least
+    return bool(leaving_executors(sc))  # another replaces one that leaves
 
 
 def describe_profile(resources):

@@ -14,9 +14,12 @@ from pyspark.errors import PySparkException
 from sparkdl.errors import ConfigError, NoSlots, WorkerError
 from sparkdl.spark.jobs.job_watch import running_jobs
 from sparkdl.spark.jobs.slots import (
+    EXECUTOR_TIMEOUT,
     active_tasks,
     concurrent_tasks,
     describe_executors,
+    executors,
+    executors_wanted,
     lost_executors,
     option,
     runs_task,
@@ -28,15 +31,12 @@ BEFORE = "sparkdl: "  # on Spark's pages
 SETTING = "spark.sparkdl.slotTimeout"
 DEFAULT = "8m"  # less than a master's stall_timeout, whose error could not name the cause
 PATIENCE = 15.0  # seconds until the wait is logged
-TURNS = 8  # times within the limit that a job looks whether another of ours runs
+TURNS = 8  # times within the limit, at least, that a job looks whether another of ours runs
 MIB = 1 << 20
 
 
 class SlotWait:
     """Warns if a job has no running task for PATIENCE; returns an error after SETTING.
-
-    A job that waits for another of ours, such as another thread's fit, is not ended: its turn
-    comes.
 
     Parameters
     ----------
@@ -45,10 +45,14 @@ class SlotWait:
     is_one : bool
         Whether there is one job and the driver does nothing else. Then it counts as waiting even
         before Spark lists it: a barrier stage does not begin until it has all its slots.
+    takes_turns : bool
+        Whether it may wait for jobs of its kind, as a trial does for others of its search. Then
+        the time that a job of ours runs does not count, and is no reason for a warning.
     """
 
-    def __init__(self, sc, description, is_one=False):
+    def __init__(self, sc, description, is_one=False, takes_turns=False):
         self._sc, self._description, self._is_one = sc, description, is_one
+        self._takes_turns = takes_turns
         self._limit, self._since, self._is_told = time_limit(sc), time.monotonic(), False
         self._turn = self._since  # when a task of any job of ours was last known to run
         self.begin = min(PATIENCE, self._limit) / 2
@@ -62,11 +66,11 @@ class SlotWait:
         if waited >= min(PATIENCE, self._limit) and runs_task(self._sc, jobs):
             self._since, waited = now, 0.0
         self._turn = max(self._turn, self._since)
-        if now - self._turn >= self._limit / TURNS and ours_run(self._sc):
-            self._turn = now
+        if self._takes_turns and now - self._turn >= min(PATIENCE, self._limit / TURNS):
+            self._turn = now if ours_run(self._sc) else self._turn
         if now - self._turn >= self._limit:
             return NoSlots(f"{self._wait(waited)}; {cure(self._sc)}")
-        if waited >= PATIENCE and not self._is_told:
+        if now - self._turn >= PATIENCE and not self._is_told:
             self._is_told = True
             log.warning("%s; %s", self._wait(waited), cure(self._sc))
         return None
@@ -79,8 +83,9 @@ class SlotWait:
 class FewerSlots:
     """Returns a WorkerError if a stage that needs all its slots at once cannot begin any more.
 
-    Executors were lost after its slots were counted: after PATIENCE its workers should take those
-    that are left. Without any they wait, as all of them may come back; see SlotWait.
+    Executors were lost after its slots were counted: after PATIENCE, or EXECUTOR_TIMEOUT if others
+    may replace them, its workers should take the slots that are left. Without any they wait, as all
+    of them may come back; see SlotWait.
 
     Parameters
     ----------
@@ -97,7 +102,9 @@ class FewerSlots:
         left, now = concurrent_tasks(self._sc, self._resources), time.monotonic()
         if not 0 < left < self._tasks or any(job.numActiveTasks() for job in jobs):
             self._since = now
-        if now - self._since < PATIENCE or runs_task(self._sc, jobs):
+        others_come = executors(self._sc) < executors_wanted(self._sc)
+        patience = max(PATIENCE, EXECUTOR_TIMEOUT) if others_come else PATIENCE
+        if now - self._since < patience or runs_task(self._sc, jobs):
             return None
         return WorkerError(
             f"the workers' {self._tasks} tasks had not begun when executors were lost: "

@@ -21,7 +21,7 @@ from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 from sparkdl.training.workers.main_script import UNGUARDED, WORKER, check_script, unguarded_error
 
 GRACE = 5.0  # seconds for an idle process to end by itself
-starting = multiprocessing.get_context("spawn")  # a fork would lack other libraries' threads
+SPAWNING = multiprocessing.get_context("spawn")  # a fork would lack other libraries' threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +159,9 @@ class WorkerProcess:
 
     def __init__(self, rank, threads, timeout):
         self.rank, self.timeout = rank, timeout
-        self.pipe, far = starting.Pipe()
+        self.pipe, far = SPAWNING.Pipe()
         options = {"name": WORKER, "daemon": True}
-        self.process = starting.Process(target=serve, args=(far, threads, rank), **options)
+        self.process = SPAWNING.Process(target=serve, args=(far, threads, rank), **options)
         self.process.start()
         far.close()
 

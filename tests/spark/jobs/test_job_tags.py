@@ -62,5 +62,5 @@ def test_all_groups_of_a_tag_are_cancelled():
     job_tags.forget_tag("b")
     job_tags.cancel_tag(context, "a", has_tags=False)
     job_tags.cancel_tag(context, "b", has_tags=False)
-    assert cancelled[2:] == [" with tags a"]
+    assert cancelled[2:] == [" with tags a", " with tags a b"]
     assert hasattr(SparkContext, "addJobTag") == job_tags.HAS_TAGS

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JError
 from pyspark import InheritableThread
 
 from sparkdl.errors import WorkerError
@@ -85,6 +86,28 @@ def test_a_job_that_spark_lists_late_is_cancelled_then(monkeypatch):
     assert until(lambda: watch.error, 20) and until(lambda: cancelled, 20)
     watch.close()
     assert set(cancelled) == {7}
+
+
+@pytest.mark.parametrize("failures", [1, job_watch.LOOKS])
+def test_a_question_is_dropped_after_three_failures_in_a_row(failures, monkeypatch):
+    """One is no reason: Spark may just have forgotten a job that has ended."""
+
+    def look(jobs):
+        looks.append(jobs)
+        if len(looks) <= failures:
+            raise Py4JError("no such job")
+        return WorkerError("few slots")
+
+    looks = []
+    monkeypatch.setattr(job_watch, "POLL", 0.01)
+    monkeypatch.setattr(job_watch, "jobs_tagged", lambda *_: [])
+    watch = JobWatch(None, "tag", [SimpleNamespace(begin=0.0, look=look)])
+    if failures < job_watch.LOOKS:
+        assert until(lambda: watch.error, 20)
+    else:
+        assert until(lambda: not watch._questions, 20)
+        assert watch.error is None and len(looks) == failures
+    watch.close()
 
 
 def test_a_job_has_the_tag_of_its_innermost_watch_alone(sc):

@@ -21,8 +21,8 @@ def impatient(sc, monkeypatch):
         yield limit
 
 
-def count(sc):
-    with job(sc, READING, "reading the data"):
+def count(sc, takes_turns=False):
+    with job(sc, READING, "reading the data", takes_turns=takes_turns):
         return sc.parallelize([1, 2, 3], 2).count()
 
 
@@ -48,19 +48,18 @@ def test_a_job_that_gets_its_slots_goes_on(sc, impatient, caplog):
     assert counted == [3]
 
 
-def test_a_job_that_waits_for_another_of_ours_says_so_and_goes_on(
+def test_a_job_that_takes_turns_awaits_its_own_without_a_warning(
     sc, impatient, monkeypatch, caplog
 ):
-    """That of another fit, which has the same description."""
+    """As trials of a search do, of which more run at once than there are slots."""
     counted, answers = [], []
     asked = waiting.ours_run
     monkeypatch.setattr(waiting, "ours_run", lambda sc: answers.append(asked(sc)) or answers[-1])
-    monkeypatch.setattr(waiting, "TURNS", 1000)
     with held_slots(sc, description=READING):
-        late = InheritableThread(target=lambda: counted.append(count(sc)), daemon=True)
+        late = InheritableThread(target=lambda: counted.append(count(sc, True)), daemon=True)
         late.start()
-        assert until(lambda: len(answers) > 1, 60) and answers[:2] == [True, True]
-        assert f"no task of '{READING}' has started" in caplog.text
+        assert until(lambda: len(answers) > 2, 60) and answers[:3] == [True] * 3
+        assert "no task of" not in caplog.text
     late.join(60)
     assert counted == [3]
 
@@ -82,18 +81,18 @@ def test_only_time_without_a_task_counts(running, is_one, told, monkeypatch):
     wait = waiting.SlotWait.__new__(waiting.SlotWait)
     wait._sc, wait._description, wait._limit = None, "a job", 100.0
     wait._since, wait._turn, wait._is_told, wait._is_one = 0.0, 0.0, False, is_one
+    wait._takes_turns = False
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(waiting, "cluster_state", lambda sc: "")
     monkeypatch.setattr(waiting, "cure", lambda sc: "")
     monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
-    monkeypatch.setattr(waiting, "ours_run", lambda sc: False)
     for tasks in running:
         jobs = [SimpleNamespace(numActiveTasks=lambda count=count: count) for count in tasks]
         assert wait.look(jobs) is None
     assert wait._is_told == told
 
 
-def test_the_limit_counts_from_the_last_task_of_any_job_of_ours(monkeypatch):
+def test_the_limit_of_one_that_takes_turns_counts_from_the_last_task_of_ours(monkeypatch):
     clock, ours = iter(range(0, 1000, 50)), [True, True, True, False, False, False]
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(waiting, "time_limit", lambda sc: 120.0)
@@ -101,7 +100,8 @@ def test_the_limit_counts_from_the_last_task_of_any_job_of_ours(monkeypatch):
         monkeypatch.setattr(waiting, name, lambda sc: "")
     monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
     monkeypatch.setattr(waiting, "ours_run", lambda sc: ours.pop(0))
-    wait, job = waiting.SlotWait(None, "a job"), SimpleNamespace(numActiveTasks=lambda: 0)
+    wait = waiting.SlotWait(None, "a job", takes_turns=True)
+    job = SimpleNamespace(numActiveTasks=lambda: 0)
     ends = [wait.look([job]) for _ in range(6)]
     assert ends[:5] == [None] * 5 and "within 300 s" in str(ends[5])
 
@@ -138,11 +138,28 @@ def test_workers_that_cannot_begin_are_told_how_many_slots_are_left(looks, ends,
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(waiting, "concurrent_tasks", lambda sc, resources: left.pop(0))
     monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
+    for name in ("executors", "executors_wanted"):
+        monkeypatch.setattr(waiting, name, lambda sc: 2)
     wait = waiting.FewerSlots(None, 2)
     *_, last = [wait.look([SimpleNamespace(numActiveTasks=lambda n=n: n)]) for _, n in looks]
     assert (last is not None) == ends
     if ends:
         assert isinstance(last, WorkerError) and "1 slots are left" in str(last)
+
+
+@pytest.mark.parametrize("there, looks", [(1, 2), (2, 1)])
+def test_workers_that_cannot_begin_wait_longer_if_another_executor_may_come(
+    there, looks, monkeypatch
+):
+    """The limits are one and two times the interval of looks."""
+    clock = iter(range(0, 1000, int(waiting.PATIENCE)))
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(waiting, "concurrent_tasks", lambda sc, resources: 1)
+    monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
+    monkeypatch.setattr(waiting, "executors", lambda sc: there)
+    monkeypatch.setattr(waiting, "executors_wanted", lambda sc: 2)
+    wait = waiting.FewerSlots(None, 2)
+    assert [wait.look([]) is None for _ in range(looks)] == [True] * (looks - 1) + [False]
 
 
 def test_a_time_that_is_none_is_refused(sc, impatient):
