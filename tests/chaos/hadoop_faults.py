@@ -1,8 +1,10 @@
 """Faults of HDFS and YARN, as functions of the HadoopDaemons and a worker's process."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.error import HTTPError
 
 import psutil
 
@@ -10,7 +12,10 @@ from tests.chaos.process_faults import LONG, SHORT, stopping
 from tests.cluster.hdfs import NAME_NODE, SAME, Hdfs
 from tests.cluster.yarn import Yarn
 from tests.spark.slow import executor_of
+from tests.support.waiting import until
 
+# A daemon ends with the thread that starts it: this one lives as long as the process.
+STARTER = ThreadPoolExecutor(max_workers=1)
 DATA, KEPT = "/chaos/data", "/chaos/kept"  # what fits read, and where they save
 
 
@@ -25,7 +30,8 @@ class HadoopDaemons:
         self.hdfs.namenode.end()
 
     def start_name_node(self):
-        self.hdfs.namenode = self.hdfs.daemon("namenode", NAME_NODE, "NameNode RPC up at", {})
+        given = "namenode", NAME_NODE, "NameNode RPC up at", {}
+        self.hdfs.namenode = STARTER.submit(self.hdfs.daemon, *given).result()
         self.hdfs.namenode.wait()
 
     def kill_node_manager(self):
@@ -39,7 +45,7 @@ class HadoopDaemons:
         self.hdfs.set_quota(KEPT, SAME, size)
 
     def heal(self):
-        """Restarts the daemons that have ended."""
+        """Restarts the daemons that have ended, and waits until HDFS accepts changes."""
         if has_ended(self.hdfs.namenode):
             self.start_name_node()
         for number, node in self.hdfs.datanodes.items():
@@ -47,6 +53,15 @@ class HadoopDaemons:
                 self.hdfs.restart_datanode(number)
         if has_ended(self.yarn.daemons[-1]):
             self.yarn.daemons[-1] = self.yarn.node(self.yarn.nodes - 1).wait()
+        until(self._accepts_changes)
+
+    def _accepts_changes(self):
+        """A new NameNode refuses them until DataNodes have reported their blocks."""
+        try:
+            self.hdfs.make(KEPT)
+        except HTTPError:
+            return False
+        return True
 
 
 def has_ended(daemon):
