@@ -29,7 +29,7 @@ EXECUTORS = {
     "spark.executor.cores": 1,
     "spark.executor.memoryOverhead": "1g",
     "spark.executorEnv.PYTHONPATH": ROOT,
-    "spark.yarn.executor.failuresValidityInterval": "1m",  # they are many in an hour
+    "spark.executor.maxNumFailures": 1000,  # else Spark ends after four
 }
 
 
