@@ -66,8 +66,9 @@ class SlotWait:
         if waited >= min(PATIENCE, self._limit) and runs_task(self._sc, jobs):
             self._since, waited = now, 0.0
         self._turn = max(self._turn, self._since)
-        if self._takes_turns and now - self._turn >= min(PATIENCE, self._limit / TURNS):
-            self._turn = now if ours_run(self._sc) else self._turn
+        is_due = self._takes_turns and now - self._turn >= min(PATIENCE, self._limit / TURNS)
+        if is_due and ours_run(self._sc):
+            self._turn = now
         if now - self._turn >= self._limit:
             return NoSlots(f"{self._wait(waited)}; {cure(self._sc)}")
         if now - self._turn >= PATIENCE and not self._is_told:
@@ -99,11 +100,15 @@ class FewerSlots:
         self._since, self.begin = time.monotonic(), PATIENCE / 2
 
     def look(self, jobs):
-        left, now = concurrent_tasks(self._sc, self._resources), time.monotonic()
-        if not 0 < left < self._tasks or any(job.numActiveTasks() for job in jobs):
+        now = time.monotonic()
+        if any(job.numActiveTasks() for job in jobs):  # from then on nothing else is asked
+            self._since = now
+            return None
+        left = concurrent_tasks(self._sc, self._resources)
+        if not 0 < left < self._tasks:
             self._since = now
         others_come = executors(self._sc) < executors_wanted(self._sc)
-        patience = max(PATIENCE, EXECUTOR_TIMEOUT) if others_come else PATIENCE
+        patience = EXECUTOR_TIMEOUT if others_come else PATIENCE
         if now - self._since < patience or runs_task(self._sc, jobs):
             return None
         return WorkerError(

@@ -126,9 +126,9 @@ class WorkerStage:
                 results = parts.mapPartitions(run)
                 check_command(self._sc, results)
                 with no_waiting_for_locality(self._sc), describe_jobs(self._sc, doing):
-                    left = [FewerSlots(self._sc, each.team.tasks, resources)]
-                    left *= self._is_barrier  # others may begin with fewer
-                    with watch(self._sc, doing, *left, is_one=True) as self._watch:
+                    few = FewerSlots(self._sc, each.team.tasks, resources)
+                    questions = [few] if self._is_barrier else []  # others may begin with fewer
+                    with watch(self._sc, doing, *questions, is_one=True) as self._watch:
                         with_resources(results, resources).collect()
             self._done = True
         except (Py4JError, PySparkException) as error:
