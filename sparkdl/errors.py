@@ -136,6 +136,19 @@ def require_kind(name: str, value: object, kind: Any, must_be: str) -> None:
         raise ConfigError(f"{name} must be {must_be}, got {type(value).__name__}")
 
 
+def named(kind: str, text: str) -> str:
+    """Returns an exception's text, after the name of its class if the text has no words.
+
+    Some exceptions say no more than a path or a key.
+    """
+    return text if len(text.split()) > 1 else ": ".join(filter(None, (kind, text)))
+
+
+def text_of(error: BaseException) -> str:
+    """Returns an error's text, which names its class if it has no words."""
+    return named(type(error).__name__, str(error))
+
+
 class BoundedRepr(Repr):
     """A repr limited to a few items and levels, so that it is quick for any value."""
 

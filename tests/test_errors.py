@@ -194,3 +194,17 @@ def test_a_package_that_is_missing_is_named_with_who_needs_it_and_how_to_get_it(
         with errors.needs_package("a Reader", "zzz on the driver", "pip install zzz", kind):
             import zzz  # noqa: F401
     assert isinstance(caught.value.__cause__, ImportError)
+
+
+TEXTS = [
+    (KeyError("units"), "KeyError: 'units'"),
+    (FileNotFoundError("/a/b"), "FileNotFoundError: /a/b"),
+    (FileNotFoundError(2, "No such file", "/a/b"), "[Errno 2] No such file: '/a/b'"),
+    (ValueError(), "ValueError"),
+    (ValueError("must be 3, got 4"), "must be 3, got 4"),
+]
+
+
+@pytest.mark.parametrize("error, text", TEXTS)
+def test_a_text_without_words_names_its_class(error, text):
+    assert errors.text_of(error) == text

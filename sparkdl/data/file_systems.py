@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import fsspec
 
 from sparkdl.data import hadoop
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, text_of
 
 LOCAL = (None, "file", "local")
 SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+")  # at least two letters: C: is a drive
@@ -34,7 +34,7 @@ def resolve(path):
             return fs, fs._strip_protocol(f"file://{local[3]}" if local else uri)
         return fsspec.core.url_to_fs(uri)
     except (ImportError, ValueError, OSError) as error:
-        reason = str(error).split("\n")[0]
+        reason = text_of(error).split("\n")[0]
         raise DataError(f"{path}: its file system cannot be reached: {reason}") from error
 
 

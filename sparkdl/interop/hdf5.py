@@ -9,7 +9,7 @@ from math import prod
 import h5py
 import numpy as np
 
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, text_of
 
 DEFLATED = 1032  # largest expansion factor of deflate
 TEXTS = re.compile(rb"\x19..\x00\x10\x00\x00\x00", re.DOTALL)  # datatype of variable-length texts
@@ -26,7 +26,7 @@ def open_hdf5(content, path):
     except DataError:
         raise
     except (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError) as error:
-        raise DataError(f"{path}: cannot be read as HDF5: {error}") from error
+        raise DataError(f"{path}: cannot be read as HDF5: {text_of(error)}") from error
 
 
 @contextmanager

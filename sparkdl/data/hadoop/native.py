@@ -22,6 +22,7 @@ from sparkdl.data.hadoop.streams import (
     RangeReader,
     RequestRefused,
     UploadOnClose,
+    first_line,
     reason,
 )
 from sparkdl.errors import SparkdlError
@@ -250,7 +251,7 @@ def plain(path):
     except FileNotFoundError as error:
         if "is not a file" in str(error):
             raise IsADirectoryError(f"{path} is a directory") from None
-        raise FileNotFoundError(reason(error)) from None
+        raise FileNotFoundError(first_line(error)) from None
     except (OSError, RuntimeError, ValueError) as error:
         refusal = REMOTE.fullmatch(reason(error))
         if refusal:

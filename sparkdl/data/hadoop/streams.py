@@ -6,7 +6,7 @@ import platform
 import tempfile
 import time
 
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, named
 
 IN_MEMORY = 2**26  # bytes of a file being written that stay in memory, not on disk
 PAUSE, TRIES = 0.5, 7  # seconds, doubled each time: 32 in total, until a dead node is noticed
@@ -21,6 +21,7 @@ class AnotherWayLeft(OSError):
 
 
 ANSWERS = RequestRefused, FileNotFoundError, IsADirectoryError
+CONVERTED = OSError, RequestRefused, AnotherWayLeft  # made here of others, whose reason they have
 
 
 class RangeReader(io.RawIOBase):
@@ -131,5 +132,13 @@ def again(attempt, tries):
 
 
 def reason(error):
-    """Returns the first line of an error, without the server's Java stack trace."""
-    return str(error).split("\n")[0].strip() or type(error).__name__
+    """Returns the first line of an error, without the server's Java stack trace.
+
+    A line without words, as a path, is named by the error's class, unless it is one of CONVERTED.
+    """
+    kind, line = type(error), first_line(error)
+    return line if line and kind in CONVERTED else named(kind.__name__, line)
+
+
+def first_line(error):
+    return str(error).split("\n")[0].strip()

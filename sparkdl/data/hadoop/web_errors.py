@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 from hdfs import HdfsError
 from requests import JSONDecodeError, RequestException
 
-from sparkdl.data.hadoop.streams import RequestRefused, reason
-from sparkdl.errors import SparkdlError
+from sparkdl.data.hadoop.streams import RequestRefused, first_line
+from sparkdl.errors import SparkdlError, named
 
 WRONG_ANSWER = KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError
 OF_URLS = frozenset("/?=")  # texts with one of these are not shown
@@ -21,7 +21,7 @@ def plain(path):
     except HdfsError as error:
         if error.exception == "FileNotFoundException":
             raise FileNotFoundError(path) from None
-        raise RequestRefused(reason(error)) from error
+        raise RequestRefused(named(error.exception or "HdfsError", first_line(error))) from error
     except SparkdlError:  # some are ValueErrors
         raise
     except RequestException as error:
@@ -33,7 +33,7 @@ def plain(path):
 
 
 def wrong_answer(error):
-    return f"the answer must be one of WebHDFS, got {type(error).__name__}: {reason(error)}"
+    return f"the answer must be one of WebHDFS, got {type(error).__name__}: {first_line(error)}"
 
 
 def failure(error):

@@ -15,7 +15,7 @@ from sparkdl.data.batches.columns import Violation
 from sparkdl.data.batches.dealing import WINDOW_BYTES
 from sparkdl.data.batches.sequences import Ragged
 from sparkdl.data.records.array_stack import stack
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, text_of
 
 KINDS = "a (features, label) pair, a Row or dict with named columns, or a LabeledPoint"
 
@@ -64,7 +64,7 @@ def _one_by_one(schema, chunk, fields, where, start):
         except Violation as offence:
             raise DataError(f"{where}, record {i}: {offence}") from None
         except Exception as error:
-            raise DataError(f"{where}, record {i}: cannot be read: {error}") from error
+            raise DataError(f"{where}, record {i}: cannot be read: {text_of(error)}") from error
     return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from sparkdl.errors import DataError, SparkdlError, UnsupportedError
+from sparkdl.errors import DataError, SparkdlError, UnsupportedError, text_of
 from sparkdl.interop.keras.losses import add_loss
 from sparkdl.interop.keras.optimizers import optimizer_of
 from sparkdl.interop.keras.options import object_of
@@ -76,7 +76,7 @@ def add_optimizer(found, training):
     try:
         found.options |= optimizer_of(value, found.notes)
     except (SparkdlError, TypeError, ValueError, KeyError) as error:
-        found.refused.append(f"optimizer: {error}{CURE}")
+        found.refused.append(f"optimizer: {text_of(error)}{CURE}")
 
 
 def add_losses(found, training, graph, places, names):
@@ -91,7 +91,7 @@ def add_losses(found, training, graph, places, names):
         try:
             found.outputs[i] = add_loss(graph, place, losses[i], weight, labels, others)
         except (SparkdlError, TypeError, ValueError, KeyError) as error:
-            found.refused.append(f"{name}: {error}{CURE}")
+            found.refused.append(f"{name}: {text_of(error)}{CURE}")
 
 
 def per_output(value, names, what):

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from onnx import TensorProto
 
-from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError
+from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError, text_of
 from sparkdl.interop.onnx.folding import Constants
 from sparkdl.interop.onnx.laid_shapes import ROWS, TYPES, batch_of, laid
 from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
@@ -121,7 +121,9 @@ class GraphTranslation:
         try:
             self.translate(proto)
         except (SparkdlError, LookupError, ValueError, TypeError) as error:
-            self.refused.append(f"{proto.name or proto.output[0]} ({proto.op_type}): {error}")
+            self.refused.append(
+                f"{proto.name or proto.output[0]} ({proto.op_type}): {text_of(error)}"
+            )
 
     def translate(self, proto):
         node = OnnxNode(

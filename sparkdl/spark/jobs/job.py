@@ -8,7 +8,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from sparkdl.error_messages import error_from_json
-from sparkdl.errors import ConfigError, SparkdlError, WorkerError
+from sparkdl.errors import ConfigError, SparkdlError, WorkerError, named
 from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import lacks_own_module, python_cure
 from sparkdl.spark.jobs.held_settings import context_setting, hold_setting
@@ -24,6 +24,7 @@ DESCRIPTION = "spark.job.description"
 LOCALITY_WAIT = "spark.locality.wait"  # for executors and for hosts
 TRACEBACK = "Traceback (most recent call last):"
 CANCELLED = re.compile("SPARK_JOB_CANCELLED|OPERATION_CANCELED")  # the last over Spark Connect
+OF_JAVA = re.compile(r"(?:[a-z]+\.)+([A-Z]\w+): |\((?:[a-z]+\.)+([A-Z]\w+)\) ")  # a line's start
 OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
 
 
@@ -120,7 +121,9 @@ def cancellation(doing: str) -> SparkdlError:
 def message(error: Any) -> str:
     """Returns Spark's message in an error of py4j or pyspark."""
     cause = getattr(error, "java_exception", None)
-    return str(error if cause is None else cause.getMessage())
+    if cause is None:
+        return str(error)
+    return named(cause.getClass().getSimpleName(), cause.getMessage() or "")
 
 
 def reason(text: str) -> str:
@@ -134,7 +137,13 @@ def reason(text: str) -> str:
         if errors:
             return errors[0]
     last_try = re.sub(r".* most recent failure: (Lost task [^:]*: )?", "", lines[0])
-    return re.sub(r"^([a-z]+\.)+[A-Z]\w+: |^\(([a-z]+\.)+[A-Z]\w+\) ", "", last_try)
+    return without_class(last_try)
+
+
+def without_class(line: str) -> str:
+    """Returns the line of a Java exception without its class, unless the rest has no words."""
+    match = OF_JAVA.match(line)
+    return line if match is None else named(match[1] or match[2], line[match.end() :])
 
 
 def no_waiting_for_locality(sc):

@@ -5,7 +5,14 @@ import re
 from sparkdl.errors import ConfigError, WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import lacks_own_module, python_cure
-from sparkdl.spark.jobs.job import CANCELLED, TRACEBACK, cancellation, error_in_text, reason
+from sparkdl.spark.jobs.job import (
+    CANCELLED,
+    TRACEBACK,
+    cancellation,
+    error_in_text,
+    reason,
+    without_class,
+)
 from sparkdl.spark.jobs.slots import elements, value_of
 
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
@@ -71,5 +78,5 @@ def loss_reason(text):
     """Returns the cause of a lost worker, in one line."""
     if TRACEBACK in text:
         return reason(text)
-    line = re.sub(r"^([a-z]+\.)+[A-Z]\w+: ", "", text.split("\n", 1)[0])
+    line = without_class(text.split("\n", 1)[0])
     return line.partition(" Consider setting ")[0] or "no reason given"

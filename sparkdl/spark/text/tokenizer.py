@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, S
 from sparkdl.config import is_integer
 from sparkdl.data import files
 from sparkdl.data.readers.encodings.arrow_columns import require_column
-from sparkdl.errors import ConfigError, DataError, brief
+from sparkdl.errors import ConfigError, DataError, brief, text_of
 from sparkdl.spark.inference.predictions import check_new
 from sparkdl.spark.records.frame_schema import WHERE
 from sparkdl.spark.records.records import quote_name
@@ -54,7 +54,7 @@ class Tokenizer:
         except ConfigError:
             raise
         except Exception as error:  # the package has no class of its own
-            raise DataError(f"a tokenizer.json that cannot be used: {error}") from error
+            raise DataError(f"a tokenizer.json that cannot be used: {text_of(error)}") from error
 
     def __len__(self) -> int:
         """The number of tokens, which are 0 to len(tokenizer) - 1."""

@@ -9,7 +9,7 @@ import safetensors.numpy
 
 from sparkdl.config.member import UnknownMember
 from sparkdl.data import files
-from sparkdl.errors import CheckpointError, ConfigError, DataError, ShapeError, brief
+from sparkdl.errors import CheckpointError, ConfigError, DataError, ShapeError, brief, text_of
 from sparkdl.nn import conf_from_json
 from sparkdl.nn.tables.embedding_bag import check_names, groups_of, load_groups
 from sparkdl.training.reporting.counters import ENDING
@@ -257,7 +257,7 @@ def _arrays(path, content):
     try:
         loaded = safetensors.numpy.load(content)
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path}: not a safetensors file, {error}") from error
+        raise CheckpointError(f"{path}: not a safetensors file, {text_of(error)}") from error
     return {name: np.require(array, requirements="CAW") for name, array in loaded.items()}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sparkdl.errors import CheckpointError, DataError
+from sparkdl.errors import CheckpointError, DataError, text_of
 from sparkdl.nn.tables.row_store import IDS
 
 KINDS = {"I64": np.dtype(np.int64), "I32": np.dtype(np.int32), "F32": np.dtype(np.float32)}
@@ -212,7 +212,9 @@ def parse_header(path, header, length, size):
         entries.pop("__metadata__", None)
         return [(name, parse_entry(entry, size)) for name, entry in entries.items()]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{path}: must be a safetensors file of rows, got {error}") from error
+        raise CheckpointError(
+            f"{path}: must be a safetensors file of rows, got {text_of(error)}"
+        ) from error
 
 
 def parse_entry(entry, size):

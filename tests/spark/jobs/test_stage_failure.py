@@ -1,6 +1,7 @@
 """Errors of a failed barrier stage, parsed from Spark's messages; no Spark is needed."""
 
 import traceback
+from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import Py4JError
@@ -29,11 +30,13 @@ TRACE = "Traceback (most recent call last):\n  File 'a.py', line 3, in work\n   
 PYTHON = f"{STAGE}org.apache.spark.api.python.PythonException: {TRACE}"
 LOST = "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: gone"
 CRASH = "org.apache.spark.SparkException: Python worker exited unexpectedly. Consider setting 'a'"
+GONE = "java.nio.file.NoSuchFileException: /tmp/blockmgr-1/0c"
 CASES = [
     (f"{PYTHON}ValueError: no\n\n\tat org.apache.spark.A", WorkerError, "worker 1: ValueError: no"),
     (f"{STAGE}{LOST}", WorkerError, f"worker 1: {LOST}"),
     (f"{STAGE}{CRASH}\n\tat org", WorkerError, "worker 1: Python worker exited unexpectedly."),
     (STAGE, WorkerError, "worker 1: no reason given"),
+    (f"{STAGE}{GONE}\n\tat java", WorkerError, "worker 1: NoSuchFileException: /tmp/blockmgr-1/0c"),
     (f"Job aborted: {TRACE}sparkdl.errors.DataError: no 3\n\n\tat org", DataError, "no 3"),
     ("No space left", WorkerError, "the workers' job failed on the cluster: No space left"),
     (
@@ -77,6 +80,11 @@ JOBS = [
         WorkerError,
         r"a test failed on the cluster: \[B\] No",
     ),
+    (
+        f"Job aborted: Task 0 failed, most recent failure: Lost task 0.3: {GONE}\n\tat java",
+        WorkerError,
+        "a test failed on the cluster: NoSuchFileException: /tmp/blockmgr-1/0c",
+    ),
     (f"{TRACE}sparkdl.errors.PeerError: gone", WorkerError, "a test failed .*PeerError: gone"),
 ]
 
@@ -85,6 +93,29 @@ JOBS = [
 def test_a_job_fails_with_the_error_of_its_task(text, kind, message):
     with pytest.raises(kind, match=f"^{message}$"), clear_errors("a test"):
         raise Py4JError(text)
+
+
+class JavaError(Py4JError):
+    """An error of Java on the driver, of which py4j gives the object."""
+
+    def __init__(self, kind, text):
+        super().__init__("An error occurred while calling o1.collect.")
+        named = SimpleNamespace(getSimpleName=lambda: kind)
+        self.java_exception = SimpleNamespace(getMessage=lambda: text, getClass=lambda: named)
+
+
+ON_DRIVER = [
+    (("NoSuchFileException", "/tmp/a"), "NoSuchFileException: /tmp/a"),
+    (("NullPointerException", None), "NullPointerException"),
+    (("IOException", "No space left"), "No space left"),
+]
+
+
+@pytest.mark.parametrize("given, why", ON_DRIVER)
+def test_an_error_of_java_on_the_driver_is_named_if_its_text_has_no_words(given, why):
+    with pytest.raises(WorkerError, match=f"^a test failed on the cluster: {why}$"):
+        with clear_errors("a test"):
+            raise JavaError(*given)
 
 
 OURS = [

@@ -18,7 +18,7 @@ from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.avro.schemas import check_schema
 from sparkdl.data.readers.encodings import decompression
 from sparkdl.data.readers.encodings.file_window import FileWindow
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, text_of
 
 MAGIC, MARKER = b"Obj\x01", 16
 META = {"type": "map", "values": "bytes"}
@@ -127,5 +127,4 @@ def convert_errors(where):
     except Violation as offence:
         raise DataError(f"{where}: the file {offence}") from None
     except Exception as error:
-        reason = str(error) or type(error).__name__
-        raise DataError(f"{where}: the file cannot be read as Avro: {reason}") from error
+        raise DataError(f"{where}: the file cannot be read as Avro: {text_of(error)}") from error

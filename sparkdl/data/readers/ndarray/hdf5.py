@@ -19,7 +19,7 @@ from sparkdl.data.readers.core.file_ranges import data_files, require_as_listed
 from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.data.readers.encodings.decompression import SMALL, room
 from sparkdl.data.source import Split, split_bounds
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, text_of
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 ENDINGS = (".h5", ".hdf5", ".he5")
@@ -244,4 +244,4 @@ def open_hdf5(path):
         except DataError:
             raise
         except (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError) as error:
-            raise DataError(f"{path}: cannot be read as HDF5: {error}") from error
+            raise DataError(f"{path}: cannot be read as HDF5: {text_of(error)}") from error

@@ -17,7 +17,7 @@ from sparkdl.data.readers.core.base import Reader, StoredSource
 from sparkdl.data.readers.core.file_ranges import data_files, require_as_listed
 from sparkdl.data.readers.encodings.arrow_columns import require_one, table_batch
 from sparkdl.data.source import Split
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, text_of
 
 RECORDS_PER_BATCH, BYTES_PER_BATCH = 4096, 2**24
 PIECE = 2**18  # bytes per read
@@ -170,7 +170,7 @@ def _open_parquet(path):
                     footer.append(file.metadata)
                 yield file
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            text = str(error).split("\n")[0]
+            text = text_of(error).split("\n")[0]
             raise DataError(f"{path}: cannot be read as Parquet: {text}") from error
 
 

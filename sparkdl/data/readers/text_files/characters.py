@@ -11,7 +11,7 @@ import numpy as np
 
 from sparkdl.config import Config, Requirement, dataclass, option
 from sparkdl.data import files
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, text_of
 
 PIECE = 1 << 20  # bytes per read
 
@@ -99,7 +99,7 @@ class Characters(Config):
         try:
             return cls(json.loads(content)["characters"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise DataError(f"{path}: must hold an alphabet: {error}") from error
+            raise DataError(f"{path}: must hold an alphabet: {text_of(error)}") from error
 
     @cached_property
     def _points(self):

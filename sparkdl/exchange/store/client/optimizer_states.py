@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparkdl.errors import CheckpointError
+from sparkdl.errors import CheckpointError, text_of
 from sparkdl.own_folders import replaced_file
 
 CONTENTS, FORMAT = "contents", "sparkdl optimizer states 1"
@@ -99,4 +99,4 @@ def read(path):
                 for key, slots in contents["keys"].items()
             }
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        raise CheckpointError(f"{path}: must hold optimizer states: {error}") from error
+        raise CheckpointError(f"{path}: must hold optimizer states: {text_of(error)}") from error
