@@ -10,12 +10,13 @@ from requests import RequestException, Session
 from requests.adapters import BaseAdapter
 
 from sparkdl.data.hadoop.configuration import Configuration, user
-from sparkdl.data.hadoop.streams import RequestRefused, reason
-from sparkdl.data.hadoop.web_errors import place_of, plain
+from sparkdl.data.hadoop.streams import AnotherWayLeft, RequestRefused, reason
+from sparkdl.data.hadoop.web_errors import failure, place_of, plain
 from sparkdl.errors import needs_package
 
 TIMEOUTS = 10.0, 60.0  # seconds to connect, and to receive further bytes
 AVOIDED = 60.0  # seconds for which a failed host is avoided
+AT_ONCE = 3  # failures in a row of one file's DataNodes after which another is tried at once
 
 
 def new_client(scheme, authority, session=None):
@@ -74,12 +75,14 @@ class Detour:
 
     def __init__(self, files):
         self._files, self._failed = files, {}  # {address: time of failure}
+        self._in_a_row = 0
 
     @contextmanager
     def client(self):
         """Yields a Client for one try.
 
-        If the NameNode has no other DataNodes left, the next try may use the failed ones again.
+        After the failure of a DataNode that was not avoided, AnotherWayLeft is raised. If the
+        NameNode has no other DataNodes left, the next try may use the failed ones again.
         """
         avoided = self._avoided()
         try:
@@ -88,8 +91,10 @@ class Detour:
                     yield it
             else:
                 yield self._files.client
+            self._in_a_row = 0
         except RequestException as error:
-            self._note(error)
+            if self._is_new(error):
+                raise AnotherWayLeft(failure(error)) from None  # its own text contains the URL
             raise
         except HdfsError as error:
             if not avoided:
@@ -101,6 +106,13 @@ class Detour:
         now = time.monotonic()
         self._failed = {one: at for one, at in self._failed.items() if now - at < AVOIDED}
         return sorted(self._failed)
+
+    def _is_new(self, error):
+        """Notes which DataNode has failed; returns whether to try another one at once."""
+        known = len(self._failed)
+        self._note(error)
+        self._in_a_row += len(self._failed) > known
+        return len(self._failed) > known and self._in_a_row <= AT_ONCE
 
     def _note(self, error):
         url = urlsplit(error.request.url if error.request is not None else "")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -223,6 +224,22 @@ def test_a_token_of_a_redirect_is_in_no_error(name):
         with pytest.raises(DataError, match=f"^{uri}.*: cannot be {done}: {why}") as error:
             verb(f"{uri}a")
     assert SECRET not in "".join(traceback.format_exception(error.value))
+
+
+def unless_excluded(sound):
+    """Returns an answer that names a dead DataNode, until the request excludes its host."""
+    return lambda query: sound(query) if "excludedatanodes" in query else redirects(DEAD)(query)
+
+
+@pytest.mark.parametrize("verb", [read, write])
+def test_another_datanode_is_tried_at_once(verb, monkeypatch):
+    pauses = []
+    monkeypatch.setattr(streams, "time", SimpleNamespace(sleep=pauses.append))
+    with serving() as server:
+        sound = redirects(f"http://{server.authority}/dn?offset=0&length={len(CONTENT)}")
+        server.answers |= {"OPEN": unless_excluded(sound), "CREATE": unless_excluded(sound)}
+        assert verb(f"webhdfs://{server.authority}/a") in (CONTENT, None)
+        assert server.asked[-1] is None and not pauses, "a DataNode has answered"
 
 
 class Redirects(BaseAdapter):

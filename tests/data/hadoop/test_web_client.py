@@ -47,18 +47,34 @@ DETOURS = {
 def test_a_datanode_that_failed_is_not_asked_again(tmp_path, monkeypatch, url, avoided):
     configured(tmp_path, monkeypatch)
     detour = web_client.Detour(web.WebFiles("webhdfs", "nn"))
-    for _ in range(2):
-        with pytest.raises(Unreachable), detour.client():
+    for kind in (streams.AnotherWayLeft if avoided else Unreachable, Unreachable):
+        with pytest.raises(kind), detour.client():
             raise failure(url)
     with detour.client() as client:
         params = client.session.params
     assert params == ({"excludedatanodes": ",".join(avoided)} if avoided else {})
 
 
+def test_datanodes_that_all_fail_are_not_tried_at_once_without_an_end(tmp_path, monkeypatch):
+    configured(tmp_path, monkeypatch)
+    detour = web_client.Detour(web.WebFiles("webhdfs", "nn"))
+
+    def fail(number):
+        with pytest.raises(OSError, match="refused|ConnectionError") as error, detour.client():
+            raise failure(f"http://10.0.0.{number}:9864/a")
+        return error.type
+
+    at_once = [streams.AnotherWayLeft] * web_client.AT_ONCE
+    assert [fail(number) for number in range(5)] == [*at_once, Unreachable, Unreachable]
+    with detour.client():
+        pass
+    assert fail(5) is streams.AnotherWayLeft, "another node has answered meanwhile"
+
+
 def test_where_no_other_datanode_is_left_those_that_failed_are_asked_again(tmp_path, monkeypatch):
     configured(tmp_path, monkeypatch)
     detour = web_client.Detour(web.WebFiles("webhdfs", "nn"))
-    with pytest.raises(Unreachable), detour.client():
+    with pytest.raises(streams.AnotherWayLeft), detour.client():
         raise failure("http://10.0.0.7:9864/a")
     with pytest.raises(OSError, match=r"^no active nodes \(without 10.0.0.7\)$") as error:
         with web_client.plain("/a"), detour.client():
@@ -72,7 +88,7 @@ def test_a_host_that_failed_is_asked_again_after_a_while(tmp_path, monkeypatch):
     configured(tmp_path, monkeypatch)
     monkeypatch.setattr(web_client, "AVOIDED", 0.0)
     detour = web_client.Detour(web.WebFiles("webhdfs", "nn"))
-    with pytest.raises(Unreachable), detour.client():
+    with pytest.raises(streams.AnotherWayLeft), detour.client():
         raise failure("http://10.0.0.7:9864/a")
     with detour.client() as client:
         assert client.session.params == {}
