@@ -12,6 +12,7 @@ import numpy as np
 from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
 from sparkdl.engine.native.llvm_code import LANES, Code, IrVector, vector_type
+from sparkdl.engine.native.memory import short_count
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 from sparkdl.philox import KEY_STEPS, MULTIPLIERS, key_of
@@ -133,7 +134,7 @@ def store(code, values, base, first, count):
         f"shufflevector {half} {pairs[0]}, {half} {pairs[1]}, <{BLOCKS} x i32> <{mask}>"
     )
     numbers = ", ".join(f"i32 {i}" for i in range(BLOCKS))
-    rest = code.define(f"trunc i64 {code.define(f'sub i64 {count}, {first}')} to i32")
+    rest = short_count(code, code.define(f"sub i64 {count}, {first}"), BLOCKS)
     start = code.define(f"insertelement <{BLOCKS} x i32> poison, i32 {rest}, i32 0")
     zeros = f"<{BLOCKS} x i32> zeroinitializer"
     limit = code.define(f"shufflevector <{BLOCKS} x i32> {start}, <{BLOCKS} x i32> poison, {zeros}")

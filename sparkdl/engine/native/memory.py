@@ -6,8 +6,15 @@ from sparkdl.engine.native.llvm_code import FLOATS, LANES, TYPES, IrVector, bits
 def below(code, count):
     """Returns the mask of the first `count` lanes."""
     numbers = ", ".join(f"i32 {i}" for i in range(LANES))
-    limit = code.splat("int32", code.define(f"trunc i64 {count} to i32"))
+    limit = code.splat("int32", short_count(code, count, LANES))
     return IrVector(code, "int32", f"<{numbers}>").compare("lt", limit)
+
+
+def short_count(code, count, most):
+    """Returns a count, or `most` if it is larger, as i32."""
+    few = code.define(f"icmp slt i64 {count}, {most}")
+    least = code.define(f"select i1 {few}, i64 {count}, i64 {most}")
+    return code.define(f"trunc i64 {least} to i32")
 
 
 def load(code, kind, base, index, mask, rest="zeroinitializer"):

@@ -37,12 +37,12 @@ class RowFilter:
         counts = self.store.take(COUNT, places) + np.int32(1)
         self.store.put(COUNT, places, counts)
         if self._expires:
-            self.store.put(LAST, places, t)
+            self.store.put(LAST, places, short_of(t))
         return counts >= self.minimum
 
-    def forget(self, oldest):
-        """Forgets counts that were last raised before update `oldest`."""
-        keep_since(self.store, oldest)
+    def forget(self, t, updates):
+        """Forgets counts that none of the last so many updates, up to `t`, has raised."""
+        keep_recent(self.store, t, updates)
 
 
 def name_of_counts(table):
@@ -50,8 +50,14 @@ def name_of_counts(table):
     return f"{table}/seen"
 
 
-def keep_since(store, oldest):
-    """Forgets the rows of a RowStore with LAST below `oldest`."""
-    places = np.flatnonzero(store.whole(LAST) >= oldest)
+def keep_recent(store, t, updates):
+    """Forgets the rows of a RowStore that none of the last so many updates, up to `t`, touched."""
+    ages = short_of(t).view(np.uint32) - store.whole(LAST).view(np.uint32)
+    places = np.flatnonzero(ages < updates)
     if len(places) < len(store):
         store.keep(places)
+
+
+def short_of(t):
+    """Returns the number of an update modulo 2^32, as int32: enough, as rows expire before that."""
+    return np.array(t % 2**32, np.uint32).view(np.int32)

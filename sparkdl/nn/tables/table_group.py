@@ -4,7 +4,7 @@ import numpy as np
 
 from sparkdl.errors import ConfigError, DivergedError, ShapeError, UnsupportedError
 from sparkdl.nn.tables.first_rows import FirstRows
-from sparkdl.nn.tables.row_filter import LAST, RowFilter, keep_since
+from sparkdl.nn.tables.row_filter import LAST, RowFilter, keep_recent, short_of
 from sparkdl.nn.tables.row_keys import MOST_TABLES
 from sparkdl.nn.tables.row_moves import decay_of, moves_of
 from sparkdl.nn.tables.row_store import IDS, RowStore
@@ -125,14 +125,14 @@ class TableGroup:
         except UnsupportedError:
             self._move_in_parts(places, gradients, *numbers)
         if self._expire_after is not None:
-            self._store.put(LAST, places, t)
+            self._store.put(LAST, places, short_of(t))
             self._expire(t)
 
     def state(self):
         """Returns {"table/array": vector}, copies; see RowStore.state.
 
         The arrays are "rows", the optimizer's slots, and, if rows expire, "last", the last update
-        of each row. If updates are counted, the arrays of RowFilter are included.
+        of each row, modulo 2^32. If updates are counted, the arrays of RowFilter are included.
         """
         return {name: array for store in self.stores for name, array in store.state().items()}
 
@@ -172,10 +172,9 @@ class TableGroup:
 
     def _expire(self, t):
         if t % self._expire_after == 0:
-            oldest = t - self._expire_after + 1
-            keep_since(self._store, oldest)
+            keep_recent(self._store, t, self._expire_after)
             if self._filter is not None:
-                self._filter.forget(oldest)
+                self._filter.forget(t, self._expire_after)
 
     def _move_in_parts(self, places, gradients, rate, t):
         """Implements RowMoves with numpy."""

@@ -62,6 +62,17 @@ def test_rows_that_stay_keep_their_bits(rng):
     assert words.nbytes < all_.nbytes
 
 
+@pytest.mark.parametrize("before", [2**31, 2**32], ids=["2^31", "2^32"])
+def test_rows_and_counts_go_after_billions_of_updates_too(before):
+    start = before - before % 3 - 3  # a multiple of both numbers of updates
+    words, early = (group(min_updates=2, expire_after=3) for _ in range(2))
+    for t, ids in enumerate([[1], [1, 2], [3], [3], [1], [2, 4], [2], [4], [3]], start=1):
+        update(words, ids, start + t)
+        update(early, ids, t)
+        assert ids_of(words) == ids_of(early)
+        assert sorted(words.state()["words/seen/ids"]) == sorted(early.state()["words/seen/ids"])
+
+
 def test_counts_expire_and_a_row_that_expired_is_counted_anew():
     words = group(min_updates=2, expire_after=2)
     update(words, [1], 1)
