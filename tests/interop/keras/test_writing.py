@@ -1,5 +1,7 @@
 """Networks written for Keras, against Keras, and after they are read back."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -195,6 +197,14 @@ def test_frozen_attention_is_for_predictions_alone(tmp_path):
         write_keras(network, tmp_path / "a.keras")
     back = again(network, tmp_path, compiled=False)
     check_same(answer(back, x), network.features(x, ["y"])["y"])
+
+
+def test_more_updates_than_keras_counts_are_refused(tmp_path):
+    network = Network(NetworkConf(input_shape=(3,), layers=[Output(units=2, loss="mse")]))
+    network.state = replace(network.state, iteration=2**31)
+    with pytest.raises(UnsupportedError, match="at most 2147483647 updates .* compiled=False"):
+        write_keras(network, tmp_path / "a.keras")
+    write_keras(network, tmp_path / "a.keras", compiled=False)
 
 
 def test_an_unknown_layer_is_named(tmp_path):

@@ -12,6 +12,8 @@ from sparkdl.interop.caffe.messages.binary import HDF5, as_bytes, is_hdf5, parse
 from sparkdl.interop.caffe.messages.blobs import array_of, blob_of
 from sparkdl.interop.caffe.messages.schema import RAW
 
+MOST_UPDATES = 2**31 - 1  # Caffe counts them in int32
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SolverState:
@@ -56,7 +58,15 @@ def read_solver_state(path):
 
 
 def write_solver_state(path, state):
-    """Writes a SolverState atomically: as HDF5 if the path ends in .h5, else binary."""
+    """Writes a SolverState atomically: as HDF5 if the path ends in .h5, else binary.
+
+    Raises CheckpointError if it has more updates than Caffe counts.
+    """
+    if state.iteration > MOST_UPDATES:
+        raise CheckpointError(
+            f"{path}: updates done must be at most {MOST_UPDATES}, as Caffe counts them, got "
+            f"{state.iteration}"
+        )
     with as_checkpoint():
         if is_hdf5(path):
             return files.write(path, hdf5.state_to_hdf5(state))

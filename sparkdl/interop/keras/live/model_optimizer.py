@@ -13,6 +13,7 @@ from sparkdl.interop.live.live_model import MODULE
 from sparkdl.nn.schedules import Schedule
 
 ITERATION, RATE = "iteration", "learning_rate"  # variables set from the update's number
+LAST = 2**30  # stands for larger iterations, too, as optimizers add to it in int32
 BASE = 1.0  # rate given to an optimizer with a schedule; see LiveModel.base_rate
 
 
@@ -48,7 +49,7 @@ class ModelOptimizer:
         See LiveReplica._move.
         """
         state = iter(self._first.values() if first else self._views.values())
-        known = {ITERATION: np.int32(t - 1), RATE: np.float32(self._rate * factor)}
+        known = {ITERATION: np.int32(min(t - 1, LAST)), RATE: np.float32(self._rate * factor)}
         variables = [known[n] if n in known else np.array(next(state)) for n in self._names]
         values, variables = self._apply(variables, slopes, values)
         found = (v for n, v in zip(self._names, variables, strict=True) if n not in known)

@@ -6,11 +6,13 @@ from io import BytesIO
 
 import numpy as np
 
+from sparkdl.errors import UnsupportedError
 from sparkdl.interop.hdf5 import create_hdf5
 from sparkdl.interop.keras.optimizers import SLOTS
 from sparkdl.nn.schedules import Schedule
 
 VERSION = "3.0.0"
+MOST_UPDATES = 2**31 - 1  # Keras counts them in int32
 
 
 def archive(config, weights):
@@ -54,6 +56,11 @@ def add(file, place, array):
 def add_optimizer(file, network, taken, owners, names):
     """Adds the number of updates, the rate if it is a number, and the state of each array."""
     conf, state = network.conf, network.state
+    if state.iteration > MOST_UPDATES:
+        raise UnsupportedError(
+            f"a network must have at most {MOST_UPDATES} updates for Keras to go on with its "
+            f"optimizer, got {state.iteration}; compiled=False leaves the optimizer out"
+        )
     vectors = conf.slots_layout.views(state.slots)
     slots = [conf.params_layout.views(vectors[name]) for name in names]
     add(file, "optimizer/vars", np.int32(state.iteration))

@@ -28,6 +28,13 @@ def test_every_bit_survives(tmp_path, name):
     ]
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_more_updates_than_caffe_counts_are_refused(tmp_path, name):
+    with pytest.raises(CheckpointError, match=f"{name}: updates done must be at most 2147483647"):
+        write_solver_state(tmp_path / name, SolverState(iteration=2**31))
+    assert not (tmp_path / name).exists()
+
+
 def test_it_is_written_as_caffe_writes_it(tmp_path):
     state = SolverState(iteration=300, history=(np.float32([1, 2]),), current_step=1, weights="w")
     write_solver_state(tmp_path / "s", state)

@@ -87,6 +87,18 @@ def test_a_smaller_rate_is_the_optimizers():
     assert_close(replica.params, vector_of(theirs), 1e-5)
 
 
+def test_updates_beyond_int32_move_a_model_like_late_ones():
+    conf, batch, found = model(keras_optimizer=OPTIMIZERS["Nadam"]), one_batch(), []
+    for t in (10**9, 2**31, 2**31 + 1, 2**40):
+        replica = Network(conf).replica
+        replica.load(replica.params, replica.buffers, np.full_like(replica.slots, 0.5))
+        replica.step(batch, conf.rate_at(0, 0), t)
+        found.append(replica.params.copy())
+    assert np.isfinite(found[0]).all()
+    for params in found[1:]:
+        assert_close(params, found[0], 1e-6)
+
+
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
 def test_updates_are_those_of_keras_on_the_joint_batch(name, crews):
     row, workers, data = MASTERS[name], crews(2), Partitions(UNEVEN)
