@@ -112,10 +112,12 @@ def read_splits(source, schema):
     return parts
 
 
-def split_bounds(count, records_per_split=None, smallest=SMALLEST_SPLIT):
+def split_bounds(count, records_per_split=None, smallest=SMALLEST_SPLIT, largest=None):
     """Returns (start, stop) pairs that cut `count` records into splits.
 
-    Splits are small, so that workers get nearly equal shares, unless there would be too many.
+    Splits are small, so that workers get nearly equal shares, unless there would be too many; but
+    no larger than `largest`.
     """
-    size = records_per_split or max(smallest, math.ceil(count / MOST_SPLITS))
+    size = max(smallest, math.ceil(count / MOST_SPLITS))
+    size = records_per_split or min(size, largest or size)
     return [(start, min(start + size, count)) for start in range(0, count, size)]

@@ -73,9 +73,9 @@ def predict_column(
     batch_size : int
         Largest number of rows to compute at once.
     batch_bytes : int
-        Largest size of the inputs to compute at once, in bytes; large rows make smaller batches.
-        Memory use may reach four times this with the outputs, plus the rows that Spark hands over
-        at once.
+        Largest size of the inputs to compute at once, in bytes, and of the outputs if their shape
+        is known; large rows make smaller batches. Memory use may reach a few times this, plus the
+        rows that Spark hands over at once.
     keep : str or sequence of str, optional
         Columns of `frame` to keep. None: all.
 

@@ -1,5 +1,6 @@
 """Rows of a DataFrame's partition, extended by the outputs of a predictor."""
 
+import math
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import closing
@@ -61,8 +62,9 @@ class ModelColumns(NamedTuple):
         )
         inputs = {name: (c, predictor.inputs[name]) for name, c in self.inputs.items()}
         read = partial(read_groups, inputs=inputs, prepare=prepare)
+        beside = sum(known_bytes(predictor.outputs[name]) for name in self.outputs)
         written = Written()
-        with closing(prefetch(read_pieces(tables, read, self), AHEAD)) as pieces:
+        with closing(prefetch(read_pieces(tables, read, self, beside), AHEAD)) as pieces:
             for start, table, groups, errors in pieces:
                 found, failed = compute_all(run, groups)
                 errors |= failed
@@ -113,9 +115,12 @@ class Written:
             yield from pyarrow.Table.from_batches(parts).combine_chunks().to_batches()
 
 
-def read_pieces(tables, read, columns):
-    """Yields (index of its first row, table, groups, errors) of pieces of a partition's tables."""
-    start, size = 0, min(FIRST, columns.batch_size)
+def read_pieces(tables, read, columns, beside=0):
+    """Yields (index of its first row, table, groups, errors) of pieces of a partition's tables.
+
+    `beside` are the bytes of a row's outputs.
+    """
+    start, size = 0, next_size(min(FIRST, columns.batch_size), [], columns, beside)
     for table in tables:
         done = 0
         while done < table.num_rows:
@@ -123,15 +128,23 @@ def read_pieces(tables, read, columns):
             groups, errors = read(piece)
             yield start, piece, groups, errors
             start, done = start + piece.num_rows, done + piece.num_rows
-            size = next_size(size, groups, columns)
+            size = next_size(size, groups, columns, beside)
 
 
-def next_size(size, groups, columns):
-    """Returns the number of rows to compute next: as many as fit into `batch_bytes`."""
+def next_size(size, groups, columns, beside):
+    """Returns the number of rows to compute next: as many as fit into `batch_bytes`.
+
+    Without groups, whose inputs are not known then, at most `size`.
+    """
     rows = [sum(a.nbytes for a in group.arrays.values()) / len(group.places) for group in groups]
-    if not rows:
-        return size
-    return max(1, min(columns.batch_size, int(columns.batch_bytes // max(1, *rows))))
+    most = columns.batch_size if rows else size
+    return max(1, min(most, int(columns.batch_bytes // max(1, beside, *rows))))
+
+
+def known_bytes(spec):
+    """Returns the bytes of an example of an ArraySpec in a column; 0 if its shape may differ."""
+    sizes = np.dtype(TYPES[spec.dtype][0]).itemsize, *spec.shape
+    return 0 if None in sizes else math.prod(sizes)
 
 
 def compute_all(run, groups):

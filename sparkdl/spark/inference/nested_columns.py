@@ -14,7 +14,7 @@ from pyspark.sql.types import (
     StructField,
 )
 
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import DataError, UnsupportedError
 
 # {type of an array: (type in Arrow, in Spark)}; Spark lacks unsigned and half-precision types
 TYPES = {
@@ -30,6 +30,7 @@ TYPES = {
     "uint16": ("int32", IntegerType),
     "uint32": ("int64", LongType),
 }
+MOST_NUMBERS = 2**31 - 1  # Arrow's lists, as Spark has them, end at an int32
 
 
 def nested_field(name, spec):
@@ -48,7 +49,15 @@ def nested_field(name, spec):
 
 
 def nested_column(array, dtype):
-    """Returns an array (n, ...) as an Arrow column of n numbers, or of n nested lists."""
+    """Returns an array (n, ...) as an Arrow column of n numbers, or of n nested lists.
+
+    Raises DataError for more numbers than Arrow's lists count.
+    """
+    if np.size(array) > MOST_NUMBERS:
+        raise DataError(
+            f"outputs computed at once must have at most {MOST_NUMBERS} numbers, got {array.size} "
+            f"for {len(array)} rows; choose a smaller batch_size"
+        )
     array = np.ascontiguousarray(array, TYPES[dtype][0])
     column = pyarrow.array(array.reshape(-1))
     for axis in range(array.ndim - 1, 0, -1):

@@ -68,7 +68,7 @@ def tables(*sizes, width=4):
         ({}, 4, [8, 100, 92]),
         ({"batch_size": 3}, 4, [3] * 66 + [2]),
         ({"batch_bytes": 16 * 8 * 50}, 16, [8, 50, 50, 50, 42]),
-        ({"batch_bytes": 1}, 4, [8] + [1] * 192),
+        ({"batch_bytes": 1}, 4, [1] * 200),
     ],
     ids=["rows", "few rows", "bytes", "one row"],
 )
@@ -77,6 +77,17 @@ def test_pieces_are_bounded_by_rows_and_bytes(options, width, pieces):
     assert ["load", *pieces] == SEEN
     assert sum(batch.num_rows for batch in found) == 200
     assert found[0].schema.names == ["c", "m"]
+
+
+@pytest.mark.parametrize("width, pieces", [(1000, [1] * 20), (50, [5, 5, 5, 5]), (None, [8, 12])])
+def test_pieces_are_bounded_by_the_bytes_of_outputs_of_known_shape(width, pieces):
+    def widen(x):
+        SEEN.append(len(x))
+        return {"y": np.zeros((len(x), width or 1000), np.float32)}
+
+    wide = Other(ArraySpec("float32", (width,)), widen)
+    tables_ = [*columns(wide, batch_bytes=1000).extend(tables(20))]
+    assert pieces == SEEN and sum(table.num_rows for table in tables_) == 20
 
 
 def test_what_is_written_comes_in_large_batches(monkeypatch):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import DataError, UnsupportedError
 from sparkdl.interop.predictors import ArraySpec
 from sparkdl.spark.inference.nested_columns import nested_column, nested_field, spread_columns
 
@@ -29,6 +29,12 @@ def test_an_array_is_lists_of_its_numbers(dtype, shape, kind):
 def test_a_type_that_spark_lacks_is_refused():
     with pytest.raises(UnsupportedError, match="uint64"):
         nested_field("y", ArraySpec("uint64", ()))
+
+
+def test_more_numbers_than_lists_count_are_refused():
+    array = np.broadcast_to(np.float32(0), (64, 2**25))  # without memory
+    with pytest.raises(DataError, match="2147483648 for 64 rows; choose a smaller batch_size"):
+        nested_column(array, "float32")
 
 
 def test_rows_go_to_their_places_and_others_are_null():

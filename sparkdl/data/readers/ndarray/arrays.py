@@ -15,6 +15,7 @@ from sparkdl.data.source import Split, is_own_class, split_bounds
 from sparkdl.errors import DataError
 
 MOST_AXES, MOST_NUMBERS = 32, 2**31  # limits for lists
+SPLIT_BYTES = 2**28  # Spark sends a split whole, and nothing of 2 GiB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,10 @@ class Columns(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Arrays(Reader, SplitByRecords):
-    """Features and labels in memory; each executor receives only what it reads."""
+    """Features and labels in memory; each executor receives only what it reads.
+
+    By default a split has at most 256 MiB, unless a record is larger.
+    """
 
     features: np.ndarray | dict = option(
         Columns(),
@@ -95,7 +99,9 @@ class Arrays(Reader, SplitByRecords):
 
     def splits(self) -> list[Split]:
         """Returns a split for each slice."""
-        bounds = split_bounds(self._count, self.records_per_split)
+        each = sum(column.nbytes for column in self.columns.values()) // max(1, self._count)
+        largest = max(1, SPLIT_BYTES // max(1, each))
+        bounds = split_bounds(self._count, self.records_per_split, largest=largest)
         return [self._slice(partition, *bound) for partition, bound in enumerate(bounds)]
 
     def identity(self) -> Any:
