@@ -7,7 +7,10 @@ from datetime import UTC, datetime
 
 from fsspec import AbstractFileSystem
 
+from sparkdl.data.hadoop.name_node import NameNode
+
 _clients = {}  # {(class, scheme, authority): client}, to reuse connections
+_name_nodes = {}  # the same for what is known of their NameNodes
 
 
 class HadoopFiles(AbstractFileSystem):
@@ -39,6 +42,12 @@ class HadoopFiles(AbstractFileSystem):
             _clients[key] = self.new_client(self.scheme, self.authority)
         return _clients[key]
 
+    @property
+    def name_node(self):
+        """This process's NameNode of the cluster, which is asked again while it restarts."""
+        key = type(self), self.scheme, self.authority
+        return _name_nodes.setdefault(key, NameNode(self.uri("")))
+
     def uri(self, path):
         return f"{self.scheme}://{self.authority}{path}"
 
@@ -59,6 +68,14 @@ class HadoopFiles(AbstractFileSystem):
         with suppress(FileNotFoundError):
             return self.info(path)["type"] == "directory"
         return False
+
+    def is_moved(self, path1, path2):
+        """Returns a function that returns whether path1 has become path2."""
+        return lambda: self.exists(path2) and not self.exists(path1)
+
+    def is_gone(self, path):
+        """Returns a function that returns whether nothing is at the path."""
+        return lambda: not self.exists(path)
 
     def modified(self, path):
         return self.info(path)["modified"]

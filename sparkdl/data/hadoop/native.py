@@ -5,26 +5,16 @@ It authenticates with the delegation tokens of YARN containers, else with Kerber
 
 import io
 import logging
-import re
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
-from queue import Empty, SimpleQueue
 
 from hdfs_native import Client, WriteOptions
 
 from sparkdl.data.hadoop import web_client
 from sparkdl.data.hadoop.base import HadoopFiles, as_time
 from sparkdl.data.hadoop.configuration import Configuration
-from sparkdl.data.hadoop.streams import (
-    ANSWERS,
-    AnotherWayLeft,
-    RangeReader,
-    RequestRefused,
-    UploadOnClose,
-    first_line,
-    reason,
-)
+from sparkdl.data.hadoop.native_calls import answer, call_within, plain
+from sparkdl.data.hadoop.streams import ANSWERS, AnotherWayLeft, RangeReader, UploadOnClose, reason
 from sparkdl.errors import SparkdlError
 
 log = logging.getLogger(__name__)
@@ -32,11 +22,7 @@ log = logging.getLogger(__name__)
 BUFFER = 2**20  # bytes; reads of 64 KB took five times as long
 PIECE = 2**24  # largest read per call, in bytes, as each call has a time limit
 LIMIT = 120.0  # seconds to write a piece of a file, or to complete it
-# Seconds for an answer or a piece. Linux takes 127 s to detect a lost host, after which the library
-# asks another.
-ANSWER = 300.0
 SWITCHES = "dfs.client.failover.max.attempts"
-REMOTE = re.compile(r'RPCError\("(?:\w+\.)*(\w+)", "(.*?)(?:\\n.*)?"\)', re.DOTALL)
 
 
 class NativeFiles(HadoopFiles):
@@ -69,30 +55,36 @@ class NativeFiles(HadoopFiles):
             return Client(f"{scheme}://{chosen}", config)
 
     def info(self, path, **options):
-        return entry(answer(path, self.client.get_file_info, path))
+        return entry(self._ask(path, self.client.get_file_info, path))
 
     def ls(self, path, detail=True, **options):
-        listed = answer(path, lambda: list(self.client.list_status(path)))
+        listed = self._ask(path, lambda: list(self.client.list_status(path)))
         entries = [entry(status) for status in listed]
         return entries if detail else [one["name"] for one in entries]
 
     def makedirs(self, path, exist_ok=False):
-        answer(path, lambda: self.client.mkdirs(path, create_parent=True))
+        self._ask(path, lambda: self.client.mkdirs(path, create_parent=True))
 
     def mv(self, path1, path2, **options):
-        answer(path1, self.client.rename, path1, path2)
+        is_done = self.is_moved(path1, path2)
+        self._ask(path1, self.client.rename, path1, path2, is_done=is_done)
 
     def rm(self, path, recursive=False, maxdepth=None):
-        if not answer(path, self.client.delete, path, recursive):
+        is_done = self.is_gone(path)
+        if not self._ask(path, self.client.delete, path, recursive, is_done=is_done):
             raise FileNotFoundError(path)
 
     def _open(self, path, mode="rb", **options):
         if mode == "rb":
-            reader = answer(path, self.client.read, path)
+            reader = self._ask(path, self.client.read, path)
             return io.BufferedReader(NativeReader(self.uri(path), reader), BUFFER)
         if mode == "wb":
-            return UploadOnClose(ReplicatedWrite(self.client, path, self._elsewhere()).send)
+            write = ReplicatedWrite(self.client, path, self._elsewhere(), self._ask)
+            return UploadOnClose(write.send)
         raise ValueError(f"mode must be rb or wb, got {mode}")
+
+    def _ask(self, path, call, *arguments, is_done=None):
+        return self.name_node.ask(lambda: answer(path, call, *arguments), is_done)
 
     def _elsewhere(self):
         if self.scheme == "hdfs":  # viewfs may span several clusters
@@ -115,10 +107,12 @@ class ReplicatedWrite:
     path : str
     elsewhere : function of (path, file) or None
         Writes the file to DataNodes of other hosts.
+    ask : function of (path, call, arguments)
+        Returns the NameNode's answer to a call.
     """
 
-    def __init__(self, client, path, elsewhere=None):
-        self._client, self._path, self._elsewhere = client, path, elsewhere
+    def __init__(self, client, path, elsewhere=None, ask=answer):
+        self._client, self._path, self._elsewhere, self._ask = client, path, elsewhere, ask
         self._wanted = self._replicas = None  # None: the cluster's default
         self._is_elsewhere = False
 
@@ -148,7 +142,7 @@ class ReplicatedWrite:
 
     def _send(self, content):
         options = WriteOptions(overwrite=True, replication=self._replicas)
-        out = answer(self._path, self._client.create, self._path, options)
+        out = self._ask(self._path, self._client.create, self._path, options)
         with plain(self._path):
             try:
                 while piece := content.read(BUFFER):  # bytes: memoryviews take four times as long
@@ -175,7 +169,7 @@ class ReplicatedWrite:
                 self._is_elsewhere = self._elsewhere is not None
 
     def _ask_for_more(self):
-        answer(self._path, self._client.set_replication, self._path, self._wanted)
+        self._ask(self._path, self._client.set_replication, self._path, self._wanted)
         details = self._path, self._replicas, self._wanted
         log.warning("%s has only %d replicas of %d: a node does not answer", *details)
 
@@ -188,35 +182,6 @@ def write_elsewhere(authority, path, content):
         web_client.write_elsewhere(scheme, place, path, content)
     except (SparkdlError, OSError, ValueError) as error:  # whatever the error, a retry may succeed
         raise OSError(f"no DataNode of another host: {reason(error)}") from error
-
-
-def answer(path, call, *arguments):
-    """Returns the cluster's answer to call(*arguments) about a path; raises OSError without one."""
-    with plain(path):
-        return call_within(ANSWER, "HDFS did not answer", call, *arguments)
-
-
-def call_within(seconds, failure, call, *arguments):
-    """Returns call(*arguments); raises OSError if it takes longer than `seconds`.
-
-    The library may wait forever for a node that has died; its thread is then abandoned.
-    """
-    ended = SimpleQueue()
-
-    def run():
-        try:
-            ended.put((call(*arguments), None))
-        except BaseException as error:
-            ended.put((None, error))
-
-    threading.Thread(target=run, name="sparkdl-hdfs", daemon=True).start()
-    try:
-        result, error = ended.get(timeout=seconds)
-    except Empty:
-        raise OSError(f"{failure} within {seconds:g} s") from None
-    if error is not None:
-        raise error
-    return result
 
 
 class NativeReader(RangeReader):
@@ -241,19 +206,3 @@ def entry(status):
         "type": "directory" if status.isdir else "file",
         "modified": as_time(status.modification_time),
     }
-
-
-@contextmanager
-def plain(path):
-    """Turns the library's errors into OSErrors of one line, without Java's stack trace."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        if "is not a file" in str(error):
-            raise IsADirectoryError(f"{path} is a directory") from None
-        raise FileNotFoundError(first_line(error)) from None
-    except (OSError, RuntimeError, ValueError) as error:
-        refusal = REMOTE.fullmatch(reason(error))
-        if refusal:
-            raise RequestRefused(f"{refusal[1]}: {refusal[2]}") from error
-        raise OSError(reason(error)) from error

@@ -16,12 +16,21 @@ class RequestRefused(OSError):
     """An answer, not a failure: retrying is useless."""
 
 
+class Unreachable(OSError):
+    """A NameNode that is down or has broken off a call; it may answer later."""
+
+
+class Starting(Unreachable):
+    """A NameNode that says that it will take the call as soon as it has started."""
+
+
 class AnotherWayLeft(OSError):
     """A failure after which the next try goes another way, so nothing need be waited for."""
 
 
 ANSWERS = RequestRefused, FileNotFoundError, IsADirectoryError
-CONVERTED = OSError, RequestRefused, AnotherWayLeft  # made here of others, whose reason they have
+# Made here of others, whose reason they have
+CONVERTED = OSError, RequestRefused, Unreachable, Starting, AnotherWayLeft
 
 
 class RangeReader(io.RawIOBase):

@@ -5,6 +5,7 @@ Slower than native RPC: a fourth of its rate for sequential reads, a tenth for s
 """
 
 import io
+from functools import partial
 
 from sparkdl.config import is_integer
 from sparkdl.data.hadoop.base import HadoopFiles, as_time
@@ -38,28 +39,28 @@ class WebFiles(HadoopFiles):
         return new_client(scheme, authority)
 
     def info(self, path, **options):
-        with plain(path):
-            return entry(path, self.client.status(path))
+        return self._ask(path, lambda: entry(path, self.client.status(path)))
 
     def ls(self, path, detail=True, **options):
-        with plain(path):
+        def entries():
             listed, folder = self.client.list(path, status=True), path.rstrip("/")
-            entries = [entry(f"{folder}/{name}", status) for name, status in listed]
-        return entries if detail else [one["name"] for one in entries]
+            return [entry(f"{folder}/{name}", status) for name, status in listed]
+
+        found = self._ask(path, entries)
+        return found if detail else [one["name"] for one in found]
 
     def makedirs(self, path, exist_ok=False):
-        with plain(path):
-            self.client.makedirs(path)
+        self._ask(path, lambda: self.client.makedirs(path))
 
     def mv(self, path1, path2, **options):
         self.info(path1)
-        with plain(path1):
-            self.client.rename(path1, path2)
+        rename, is_done = partial(self.client.rename, path1, path2), self.is_moved(path1, path2)
+        self._ask(path1, rename, is_done)
 
     def rm(self, path, recursive=False, maxdepth=None):
-        with plain(path):
-            if not self.client.delete(path, recursive=recursive):
-                raise FileNotFoundError(path)
+        delete = partial(self.client.delete, path, recursive=recursive)
+        if not self._ask(path, delete, self.is_gone(path)):
+            raise FileNotFoundError(path)
 
     def _open(self, path, mode="rb", **options):
         if mode == "rb":
@@ -71,6 +72,13 @@ class WebFiles(HadoopFiles):
         if mode == "wb":
             return UploadOnClose(WebWrite(path, Detour(self)).send, self.uri(path))
         raise ValueError(f"mode must be rb or wb, got {mode}")
+
+    def _ask(self, path, call, is_done=None):
+        def question():
+            with plain(path):
+                return call()
+
+        return self.name_node.ask(question, is_done)
 
 
 class WebWrite:

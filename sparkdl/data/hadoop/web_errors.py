@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 from hdfs import HdfsError
 from requests import JSONDecodeError, RequestException
 
-from sparkdl.data.hadoop.streams import RequestRefused, first_line
+from sparkdl.data.hadoop.name_node import refusal
+from sparkdl.data.hadoop.streams import RequestRefused, Unreachable, first_line
 from sparkdl.errors import SparkdlError, named
 
 WRONG_ANSWER = KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError
@@ -21,12 +22,14 @@ def plain(path):
     except HdfsError as error:
         if error.exception == "FileNotFoundException":
             raise FileNotFoundError(path) from None
-        raise RequestRefused(named(error.exception or "HdfsError", first_line(error))) from error
+        shown = named(error.exception or "HdfsError", first_line(error))
+        raise refusal(error.exception, str(error), shown) from error
     except SparkdlError:  # some are ValueErrors
         raise
     except RequestException as error:
         if not isinstance(error, JSONDecodeError):
-            raise OSError(failure(error)) from None  # its own text contains the URL
+            kind = Unreachable if is_broken(error) else OSError
+            raise kind(failure(error)) from None  # its own text contains the URL
         raise RequestRefused(wrong_answer(error)) from error
     except WRONG_ANSWER as error:
         raise RequestRefused(wrong_answer(error)) from error
@@ -34,6 +37,11 @@ def plain(path):
 
 def wrong_answer(error):
     return f"the answer must be one of WebHDFS, got {type(error).__name__}: {first_line(error)}"
+
+
+def is_broken(error):
+    """Returns whether a connection was refused, or broke off."""
+    return any(isinstance(one, ConnectionError) for one in causes(error))
 
 
 def failure(error):

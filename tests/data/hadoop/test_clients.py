@@ -10,7 +10,16 @@ import pytest
 from requests import ConnectionError as Unreachable
 
 from sparkdl.data import files
-from sparkdl.data.hadoop import base, file_system, native, streams, web, web_client
+from sparkdl.data.hadoop import (
+    base,
+    file_system,
+    name_node,
+    native,
+    native_calls,
+    streams,
+    web,
+    web_client,
+)
 from sparkdl.errors import DataError, UnsupportedError
 from tests.data.hadoop.folders import SERVICE, configured
 from tests.support.tables import for_all
@@ -111,6 +120,7 @@ def test_a_fork_makes_clients_of_its_own(tmp_path, monkeypatch):
 @pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
 def test_a_cluster_that_is_down_is_no_missing_file(tmp_path, monkeypatch, scheme):
     monkeypatch.undo()
+    monkeypatch.setattr(name_node, "CONNECT", 0)
     impatient = {native.SWITCHES: "1", "dfs.client.failover.sleep.base.millis": "1"}
     configured(tmp_path, monkeypatch, hdfs=impatient)
     for question in (files.exists, files.is_directory, files.open):
@@ -335,7 +345,7 @@ class SilentNodes:
 
 
 def test_what_hdfs_never_answers_is_given_up(monkeypatch):
-    monkeypatch.setattr(native, "ANSWER", 0.05)
+    monkeypatch.setattr(native_calls, "ANSWER", 0.05)
     cluster = SilentCluster()
     monkeypatch.setattr(native.NativeFiles, "client", cluster)
     hdfs = native.NativeFiles("hdfs", "nn")

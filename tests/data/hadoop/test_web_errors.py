@@ -4,6 +4,7 @@ import ssl
 from http.client import RemoteDisconnected
 
 import pytest
+from hdfs import HdfsError
 from requests import (
     ConnectionError,
     ConnectTimeout,
@@ -16,6 +17,7 @@ from requests.exceptions import InvalidURL, SSLError
 from urllib3.exceptions import MaxRetryError, NameResolutionError, NewConnectionError, ProtocolError
 from urllib3.exceptions import SSLError as TlsError
 
+from sparkdl.data.hadoop.streams import RequestRefused, Starting, Unreachable
 from sparkdl.data.hadoop.web_errors import failure, plain
 from sparkdl.errors import DataError
 
@@ -65,6 +67,26 @@ def test_a_failure_about_no_url():
 def time_out():
     with plain("/a"):
         raise asked(ReadTimeout)
+
+
+SAFE = "Cannot create /a. Name node is in safe mode.\n"
+KINDS = [
+    (asked(ConnectionError, REFUSED), Unreachable),
+    (asked(ConnectionError, GONE), Unreachable),
+    (asked(ConnectionError, tried(NameResolutionError("dn", None, UNKNOWN), UNKNOWN)), OSError),
+    (asked(ReadTimeout), OSError),
+    (HdfsError(SAFE + "It ends automatically.", exception="SafeModeException"), Starting),
+    (HdfsError(SAFE + "It was turned on manually.", exception="SafeModeException"), RequestRefused),
+    (HdfsError("in startup mode", exception="RetriableException"), Starting),
+    (HdfsError("no"), RequestRefused),
+]
+
+
+@pytest.mark.parametrize("error, kind", KINDS)
+def test_which_errors_pass(error, kind):
+    with pytest.raises(OSError, match="dn:9864|safe mode|startup|no") as found, plain("/a"):
+        raise error
+    assert type(found.value) is kind
 
 
 def test_what_was_handled_meanwhile_is_no_cause():

@@ -1,0 +1,65 @@
+"""Calls of the library hdfs-native: time limits, and its errors as OSErrors of one line."""
+
+import re
+import threading
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+
+from sparkdl.data.hadoop.name_node import refusal
+from sparkdl.data.hadoop.streams import Unreachable, first_line
+
+# Seconds for an answer or a piece. Linux takes 127 s to detect a lost host, after which the library
+# asks another.
+ANSWER = 300.0
+REMOTE = re.compile(r'RPCError\("(?:\w+\.)*(\w+)", "(.*?)(?:\\n.*)?"\)', re.DOTALL)
+# A connection that is refused, or breaks off: EPIPE, ECONNRESET, ECONNREFUSED
+BROKEN = re.compile(r"disconnected|early eof|\(os error (32|104|111)\)")
+
+
+def answer(path, call, *arguments):
+    """Returns the cluster's answer to call(*arguments) about a path; raises OSError without one."""
+    with plain(path):
+        return call_within(ANSWER, "HDFS did not answer", call, *arguments)
+
+
+def call_within(seconds, failure, call, *arguments):
+    """Returns call(*arguments); raises OSError if it takes longer than `seconds`.
+
+    The library may wait forever for a node that has died; its thread is then abandoned.
+    """
+    ended = SimpleQueue()
+
+    def run():
+        try:
+            ended.put((call(*arguments), None))
+        except BaseException as error:
+            ended.put((None, error))
+
+    threading.Thread(target=run, name="sparkdl-hdfs", daemon=True).start()
+    try:
+        result, error = ended.get(timeout=seconds)
+    except Empty:
+        raise OSError(f"{failure} within {seconds:g} s") from None
+    if error is not None:
+        raise error
+    return result
+
+
+@contextmanager
+def plain(path):
+    """Turns the library's errors into OSErrors of one line, without Java's stack trace."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        if "is not a file" in str(error):
+            raise IsADirectoryError(f"{path} is a directory") from None
+        raise FileNotFoundError(first_line(error)) from None
+    except (OSError, RuntimeError, ValueError) as error:
+        raise as_os_error(first_line(error)) from error
+
+
+def as_os_error(text):
+    """Returns the OSError for the text of an error of the library."""
+    if remote := REMOTE.fullmatch(text):
+        return refusal(remote[1], text, shown=f"{remote[1]}: {remote[2]}")
+    return (Unreachable if BROKEN.search(text) else OSError)(text)
