@@ -8,6 +8,7 @@ from sparkdl.nn.layers.joining.broadcasting import repeats
 
 PARAMETERS = {"scale": "gamma", "shift": "beta"}  # parameters of an Affine
 HIDES = np.float32(-1e9)  # numbers up to this are added to hide values from softmax
+HIDES_BESIDE_0 = np.float32(-1e4)  # so are those up to this, if the others are 0
 HIDDEN = np.float32(-1e30)  # finite, where others use minus infinity
 LARGEST = float(np.finfo(np.float32).max)  # stands for "no limit"
 
@@ -17,20 +18,20 @@ def line(**options):
     return nn.Activation({"type": "power", **options})
 
 
-def constant_layer(values, shape, flag, trains=True):
+def constant_layer(values, shape, flag, trains=None):
     """Returns (layer, {its parameter: values}), or None if the constant does not broadcast.
 
-    Single numbers and softmax masks are not trained; others are parameters of an Affine.
+    Single numbers are not trained; others are parameters of an Affine.
 
     Parameters
     ----------
     values : array
-        The constant, with or without a batch axis.
+        The constant, with or without a batch axis, along which it must not vary.
     shape : tuple of int
         Shape of an example.
     flag : "scale" or "shift"
-    trains : bool
-        Whether it may become a parameter.
+    trains : bool, optional
+        Whether the Affine is trained. None: unless the constant is a mask.
     """
     small = shape_of_example(np.asarray(values, np.float32), shape)
     if small is None:
@@ -44,14 +45,23 @@ def constant_layer(values, shape, flag, trains=True):
     is_channels = small.ndim == 1 and first == channel_axis(shape)
     axes = {"axis": None if is_channels else first, "axes": small.ndim}
     layer = nn.Affine(scale=flag == "scale", shift=flag == "shift", **axes)
-    if flag == "shift" and small.min() <= HIDES:
-        trains, small = False, np.maximum(small, HIDDEN)
+    if flag == "shift":
+        small = np.maximum(small, HIDDEN)
+    trains = not is_mask(small, flag) if trains is None else trains
     return layer if trains else nn.Frozen(layer=layer), {PARAMETERS[flag]: small}
+
+
+def is_mask(values, flag):
+    """Returns whether a constant hides some values: from a softmax, or by a product with 0."""
+    low, *others = np.unique(values)
+    if flag == "scale":
+        return low == 0 and others == [1]
+    return low <= HIDES or (low <= HIDES_BESIDE_0 and others == [0])
 
 
 def shape_of_example(values, shape):
     """Returns a constant with the axes of an example, or None if it does not broadcast."""
-    if values.ndim == len(shape) + 1 and values.shape[0] == 1:
+    if values.ndim == len(shape) + 1 and len(values) and (values == values[0]).all():
         values = values[0]
     values = values.reshape((1,) * (len(shape) - values.ndim) + values.shape)
     return values if repeats(values.shape, shape) else None

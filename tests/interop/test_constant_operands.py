@@ -34,7 +34,7 @@ def test_numbers_are_those_of_broadcasting(shape, flag, operation):
 
 @pytest.mark.parametrize("shape", [(2,), (5, 1, 1, 1), (2, 4), (1, 1, 2, 3, 4)], ids=str)
 def test_others_have_no_layer(shape):
-    assert constant_layer(np.ones(shape), (2, 3, 4), "scale") is None
+    assert constant_layer(np.arange(np.prod(shape)).reshape(shape), (2, 3, 4), "scale") is None
 
 
 def test_what_hides_is_finite_and_not_trained():
@@ -44,3 +44,24 @@ def test_what_hides_is_finite_and_not_trained():
     layer, _ = constant_layer(np.ones(3), (2, 3), "shift", trains=False)
     assert layer.type_name == "Frozen"
     assert constant_layer(np.ones(3), (2, 3), "shift")[0].type_name == "Affine"
+
+
+def test_a_constant_that_is_repeated_for_each_example_is_one():
+    values = np.broadcast_to(np.arange(3.0), (5, 2, 3))
+    assert constant_layer(values, (2, 3), "scale")[1]["gamma"].tolist() == [[0, 1, 2]] * 2
+
+
+MASKS = {
+    "shift": [[0, -1e4], [0, -1e9], [3, -np.inf]],
+    "scale": [[0, 1]],
+}  # fmt: skip
+NO_MASKS = {"shift": [[1, -1e4], [0, -9e3], [0, 1]], "scale": [[1, 1], [0, 0], [0, 2], [-1, 1]]}
+
+
+@pytest.mark.parametrize("flag", MASKS)
+def test_masks_are_not_trained_unless_they_are_parameters(flag):
+    for numbers in MASKS[flag]:
+        assert constant_layer(np.array(numbers), (3, 2), flag)[0].type_name == "Frozen"
+        assert constant_layer(np.array(numbers), (3, 2), flag, True)[0].type_name == "Affine"
+    for numbers in NO_MASKS[flag]:
+        assert constant_layer(np.array(numbers), (3, 2), flag)[0].type_name == "Affine"

@@ -17,11 +17,14 @@ from sparkdl.interop.onnx.messages import array_of
 BATCH = -1  # batch size in a constant Shape
 MOST = 2**26  # largest size of a computed constant
 KEEPING = {"Cast", "Concat", "Gather", "Identity", "Slice", "Squeeze", "Unsqueeze"}
-BROADCASTING = {"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"}
+BROADCASTING = {
+    *("Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max"),
+    *("Min", "Mul", "Or", "Pow", "Sub", "Where", "Xor"),
+}
 FOLDED = (
     KEEPING
     | BROADCASTING
-    | {"Exp", "Flatten", "Log", "Neg", "Reciprocal", "Reshape", "Sqrt", "Transpose"}
+    | {"Exp", "Flatten", "Log", "Neg", "Not", "Reciprocal", "Reshape", "Sqrt", "Transpose", "Trilu"}
 )
 
 

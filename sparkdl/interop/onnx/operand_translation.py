@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import LARGEST, constant_layer, line
+from sparkdl.interop.constant_operands import HIDES, LARGEST, constant_layer, line
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
@@ -52,7 +52,12 @@ def join(node, operation, shapes, sources):
 
 
 def where(node):
-    """Returns the product of a number and a computed mask: 0 where the mask is false."""
+    """Returns the product of a number and a computed mask: 0 where the mask is false.
+
+    For a constant mask see `fill`.
+    """
+    if node.is_constant(0):
+        return fill(node)
     mask = tuple(node.any_shape(0))
     x, other = (1, 2) if node.is_constant(2) else (2, 1)
     zero = node.constant(other)
@@ -61,6 +66,23 @@ def where(node):
         return join(node, "product", (mask, node.shape(1)), (0, 1))
     hidden = Step(layer=line(scale=-1.0, shift=1.0), sources=(0,))
     return [hidden, *join(node, "product", (mask, node.shape(2)), (BEFORE, 2))]
+
+
+def fill(node):
+    """Replaces the numbers that a constant mask chooses by a constant."""
+    computed = [i for i in (1, 2) if not node.is_constant(i)]
+    node.need(len(computed) == 1, "a constant choice between computed inputs")
+    [x] = computed
+    keeps = node.constants[node.inputs[0]] == (x == 1)
+    filled = np.where(keeps, np.float32(0), node.constant(3 - x))
+    ways = {"scale": keeps, "shift": filled}
+    if (keeps | (filled <= HIDES)).all():  # what is added leaves no trace of the others
+        del ways["scale"]
+    layers = [operand_layer(node, ways[flag], node.shape(x), flag, trains=False) for flag in ways]
+    return [
+        Step(layer=layer, weights=weights, sources=(BEFORE if place else x,))
+        for place, (layer, weights) in enumerate(layers)
+    ]
 
 
 def maximum(node):
@@ -104,10 +126,15 @@ def constant_operand(node, flag, change=np.asarray, source=None):
     if at is None:
         return None
     values, shape = change(node.constant(at)), node.shape(1 - at)
-    found = constant_layer(values, shape, flag)
-    node.need(found, f"a constant of shape {values.shape} with an example of {shape}")
-    layer, weights = found
+    layer, weights = operand_layer(node, values, shape, flag)
     return [Step(layer=layer, weights=weights, sources=(1 - at if source is None else source,))]
+
+
+def operand_layer(node, values, shape, flag, trains=None):
+    """Returns (layer, weights) of a constant operand; UnsupportedError if it does not broadcast."""
+    found = constant_layer(values, shape, flag, trains)
+    node.need(found, f"a constant of shape {values.shape} with an example of {shape}")
+    return found
 
 
 def matmul(node):

@@ -45,8 +45,8 @@ class OnnxNet:
 def read_onnx(path, shape=None, **options):
     """Returns the OnnxNet of a file whose inputs are 32-bit floats, or integers for embeddings.
 
-    Constants of the file become parameters that are trained, except single numbers and masks before
-    a softmax. A constant that several nodes of one operation read alike is one parameter, unless
+    Constants of the file become parameters that are trained, except single numbers and masks, as
+    of attention. A constant that several nodes of one operation read alike is one parameter, unless
     all its numbers are equal; layers of other operations get copies, which a warning names. The
     first axis of each input is the batch. Several inputs read columns of their names; a single
     input reads "features".
@@ -230,7 +230,8 @@ def rows_of(node):
         return None
     wide = [name for name in node.inputs if name in node.constants]
     shapes = [node.constants[name].shape for name in wide]
-    node.need(all(len(shape) <= 2 for shape in shapes), "constants of more axes")
-    same = node.op == "MatMul" or all(len(shape) < 2 or shape[0] == 1 for shape in shapes)
+    rank = max(len(node.shapes[name]) for name in computed)  # that of the file's tensors
+    node.need(all(len(shape) <= rank for shape in shapes), "constants of more axes")
+    same = node.op == "MatMul" or all(len(shape) < rank or shape[0] == 1 for shape in shapes)
     node.need(same, "constants that differ from row to row")
     return {name: tuple(node.shapes[name]) for name in computed}

@@ -256,5 +256,6 @@ OF_ROWS = {
         "Sqrt",
         "Sub",
         "Tanh",
+        "Where",
     ),
 }

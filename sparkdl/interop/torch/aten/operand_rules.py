@@ -76,7 +76,7 @@ def with_parameter(node, operation, x, values):
         flags = {"scale": flag == "scale", "shift": flag == "shift"}
         return node.add(nn.Affine(axes=0, **flags), x, **{theirs: values.reshape(1)})
     layer, [array] = constant_of(node, x, as_array(values), flag)
-    if array.size != values.numel() or isinstance(layer, nn.Frozen):
+    if array.size != values.numel():
         return with_learned(node, operation, x, values)
     return node.add(layer, x, **{theirs: values.reshape(array.shape)})
 
