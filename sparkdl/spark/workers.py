@@ -17,6 +17,7 @@ from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.jobs.jvm_memory import jvm_memory
 from sparkdl.spark.jobs.log_prefix import sign_logs
+from sparkdl.spark.jobs.result_size import check_result_size
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.slot_request import request_slots
 from sparkdl.spark.jobs.slots import (
@@ -130,6 +131,10 @@ class SparkWorkers:
             result = unwrap(total(sums))
         result.averaging += averaging + time.perf_counter() - start
         return result
+
+    def check_result(self, nbytes: int, depth: int) -> None:
+        """Raises ConfigError if Spark cannot pass on contributions with so many bytes."""
+        check_result_size(self.sc, nbytes, [self.size, *levels(self.size, depth)][-1])
 
     @contextmanager
     def _round(self, description):

@@ -27,6 +27,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sparkdl.errors import ConfigError
+from sparkdl.spark.jobs.result_size import bytes_of
 from sparkdl.spark.jobs.shared_value import encrypts
 from sparkdl.spark.jobs.slots import dynamic, option
 from sparkdl.spark.records.data_identity import identify, is_gone
@@ -200,7 +201,7 @@ def size_limit(sc):
     if session is not None:
         text = session.conf.get(SETTING, text)
     try:
-        return sc._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(text)
+        return bytes_of(sc, text)
     except (Py4JError, PySparkException) as error:
         raise ConfigError(
             f"{SETTING} must be a size such as 4g or 512m, or 0 to keep nothing, got {text}"

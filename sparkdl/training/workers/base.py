@@ -103,6 +103,9 @@ class Workers(Protocol):
             If a worker fails for good; names the worker and what it was doing.
         """
 
+    def check_result(self, nbytes: int, depth: int) -> None:
+        """Raises ConfigError if contributions of `run_round` with so many bytes cannot be sent."""
+
     def room(self) -> int:
         """Returns the number of workers that can be launched; at a restart it may be smaller."""
 

@@ -125,10 +125,13 @@ class ParameterAveraging(ResidentMaster):
 
         Raises
         ------
+        ConfigError
+            If vectors of this size cannot be sent to the driver.
         DivergedError
             If loss or parameters are no longer finite.
         """
         epoch = state.epoch
+        workers.check_result(self._bytes_of_sum(state), self.aggregation_depth)
         while state.epoch == epoch and not marks.over(state.iteration):
             round_start = time.perf_counter()
             part = self.part(workers, blocks, state, marks)
@@ -170,6 +173,11 @@ class ParameterAveraging(ResidentMaster):
             device=self.device,
             backend=self.backend,
         )
+
+    def _bytes_of_sum(self, state):
+        """Returns the bytes of the vectors that the driver averages."""
+        vectors = [state.params, state.buffers] + [state.slots] * self.average_optimizer_state
+        return sum(vector.nbytes for vector in vectors)
 
     def _next(self, conf, state, result, part):
         ends = np.cumsum([len(state.params), len(state.buffers)])

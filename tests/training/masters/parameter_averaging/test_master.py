@@ -255,7 +255,10 @@ class Losing:
     size = 2
 
     def __init__(self, blocks):
-        self.sizes = blocks
+        self.sizes, self.checked = blocks, []
+
+    def check_result(self, nbytes, depth):
+        self.checked.append((nbytes, depth))
 
     def run_round(self, task, blocks, chosen, shared, depth):
         figures = {"examples": 3, "loss": 1.0, "updates": 1, "reading": 0.0, "compute": 0.0}
@@ -266,6 +269,16 @@ def test_records_that_are_lost_are_an_error():
     workers = Losing([2, 2])
     with pytest.raises(WorkerError, match="round 0 must train 4, got 3"):
         next(averaging().epoch(workers, perceptron(), workers, first_state(perceptron())))
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["with slots", "without"])
+def test_the_size_of_contributions_is_checked_first(keeps):
+    workers, conf = Losing([2, 2]), perceptron(optimizer=Momentum())
+    state = first_state(conf)
+    master = averaging(average_optimizer_state=keeps, aggregation_depth=3)
+    with pytest.raises(WorkerError):
+        next(master.epoch(workers, conf, workers, state))
+    assert workers.checked == [(state.params.nbytes * (1 + keeps), 3)]
 
 
 BAD = {
