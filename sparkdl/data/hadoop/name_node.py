@@ -76,7 +76,7 @@ class NameNode:
         if passed + PAUSE > limit:
             raise RequestRefused(f"{first_line(error)}, for {passed:.0f} s") from error
         if is_first:
-            why = "%s: the NameNode is not reached (%s); it is asked again for up to %.0f s"
+            why = "%s: the NameNode is not ready (%s); it is asked again for up to %.0f s"
             log.warning(why, self.uri, first_line(error), limit)
         time.sleep(PAUSE)
 

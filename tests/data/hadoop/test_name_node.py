@@ -74,7 +74,7 @@ def test_a_name_node_that_comes_back_answers(clock, caplog):
         assert NameNode("hdfs://nn").ask(question) == "found"
     assert (question.asked, clock.now) == (4, 3)
     assert [one.getMessage() for one in caplog.records] == [
-        "hdfs://nn: the NameNode is not reached (refused); it is asked again for up to 10 s"
+        "hdfs://nn: the NameNode is not ready (refused); it is asked again for up to 10 s"
     ]
 
 
