@@ -87,6 +87,7 @@ def test_constraints_hold_after_an_update_where_they_are_set(rng):
 # layer, shape of its input, and the axes of its output that index units
 UNITS_OF_LAYERS = [
     (layers.Dense(units=3), (4,), (0,)),
+    (layers.DenseTranspose(units=3), (4,), (0,)),
     (layers.Conv2D(filters=4, kernel_size=2, groups=2), (2, 3, 3), (0,)),
     (layers.DepthwiseConv2D(kernel_size=2, multiplier=2), (2, 3, 3), (0,)),
     (layers.Conv1DTranspose(filters=3, kernel_size=2), (4, 2), (1,)),

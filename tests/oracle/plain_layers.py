@@ -151,6 +151,7 @@ def units(cls, **more):
 
 DRAWN = {  # type: (accepted ranks of examples, function (choices, shape))
     "Dense": (ALL, units(layers.Dense)),
+    "DenseTranspose": (ALL, units(layers.DenseTranspose)),
     "Activation": (ALL, of(layers.Activation, function=one(*ACTIVATIONS))),
     "ArgMax": (ALL, arg_max),
     "BatchNorm": (

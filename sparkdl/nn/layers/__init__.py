@@ -21,6 +21,7 @@ LAYERS = {
     "sparkdl.nn.layers.convolution.locally_connected": "LocallyConnected1D LocallyConnected2D",
     "sparkdl.nn.layers.convolution.unfold": "Unfold2D",
     "sparkdl.nn.layers.dense.dense": "Dense",
+    "sparkdl.nn.layers.dense.dense_transpose": "DenseTranspose",
     "sparkdl.nn.layers.dense.embedding": "Embedding EmbeddingSequence",
     "sparkdl.nn.layers.joining.batch_reindex": "BatchReindex",
     "sparkdl.nn.layers.joining.broadcasting": "Broadcasting",

@@ -34,6 +34,7 @@ from sparkdl.nn.layers.convolution.locally_connected import LocallyConnected2D a
 from sparkdl.nn.layers.convolution.unfold import Unfold2D as Unfold2D
 from sparkdl.nn.layers.core.base import Layer as Layer
 from sparkdl.nn.layers.dense.dense import Dense as Dense
+from sparkdl.nn.layers.dense.dense_transpose import DenseTranspose as DenseTranspose
 from sparkdl.nn.layers.dense.embedding import Embedding as Embedding
 from sparkdl.nn.layers.dense.embedding import EmbeddingSequence as EmbeddingSequence
 from sparkdl.nn.layers.joining.batch_reindex import BatchReindex as BatchReindex
@@ -140,6 +141,7 @@ __all__ = [
     "Cropping2D",
     "Cropping3D",
     "Dense",
+    "DenseTranspose",
     "DepthToSpace",
     "DepthwiseConv1D",
     "DepthwiseConv2D",

@@ -13,6 +13,8 @@ LAYERS = [
     (layers.Dense(units=3), (4,)),
     (layers.Dense(units=3, bias=False, activation="tanh", initializer="he", l1=0.1, l2=0.2), (4,)),
     (layers.Dense(units=2, activation={"type": "leaky_relu", "alpha": 0.1}), (4,)),
+    (layers.DenseTranspose(units=3), (4,)),
+    (layers.DenseTranspose(units=3, bias=False, activation="tanh", l2=0.2), (2, 4)),
     (layers.BatchNorm(), (4,)),
     (layers.BatchNorm(momentum=0.5, epsilon=1e-3), (3, 2, 4)),
     (layers.BatchNorm(scale=False), (2, 4)),
@@ -32,6 +34,10 @@ def dense(layer, params, x, buffers, training):
     y = x @ params["W"] + params.get("b", 0)
     function = getattr(layer, "activation", None)
     return y if function is None else ACTIVATED[function.type_name](function, y)
+
+
+def dense_transpose(layer, params, x, buffers, training):
+    return dense(layer, params | {"W": params["W"].T}, x, buffers, training)
 
 
 def batch_norm(layer, params, x, buffers, training):
@@ -62,6 +68,7 @@ def activation(layer, params, x, buffers, training):
 
 THEIRS = {
     "Dense": dense,
+    "DenseTranspose": dense_transpose,
     "Output": dense,
     "BatchNorm": batch_norm,
     "Dropout": dropout,

@@ -76,6 +76,7 @@ def batchwise():
 
 OVER_STEPS = [
     layers.Dense(units=3, activation="relu"),
+    layers.DenseTranspose(units=3, activation="relu"),
     layers.Conv1D(filters=3, kernel_size=3, stride=2, padding=1),
     layers.Conv1D(filters=3, kernel_size=2, padding="same", activation="tanh"),
     layers.Conv1D(filters=2, kernel_size=2, dilation=2, padding="causal"),

@@ -17,6 +17,11 @@ def dense(layer, seen):
     return activate(layer.activation, affine(seen.params, seen.x))
 
 
+@translates("DenseTranspose")
+def dense_transpose(layer, seen):
+    return activate(layer.activation, affine(seen.params | {"W": seen.params["W"].T}, seen.x))
+
+
 @translates("Output", "RnnOutput")
 def output(layer, seen):
     return affine(seen.params, seen.x)

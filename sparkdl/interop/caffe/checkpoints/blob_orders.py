@@ -10,6 +10,7 @@ from sparkdl.nn.layers import (
     LSTM,
     Affine,
     BatchNorm,
+    DenseTranspose,
     Frozen,
     Learned,
     PRelu,
@@ -49,6 +50,7 @@ ONE = BlobOrder(lambda array: array.reshape(()), lambda blob: blob.reshape(1))
 GATES = BlobOrder(lambda array: reorder_gates(array).T, lambda blob: reorder_gates(blob.T))
 # Arrays of a layer in the order of Caffe's blobs; missing ones are skipped.
 ORDERS = {
+    DenseTranspose: {"W": SAME, "b": SAME},  # InnerProduct that shares with the opposite one
     FullyConnected: {"W": TURNED, "b": SAME},  # InnerProduct: (out, in)
     Conv: {"W": SAME, "b": SAME},  # Convolution: (out, in / group, rows, columns)
     ConvTranspose: {"W": SAME, "b": SAME},  # Deconvolution: (in, out / group, rows, columns)
@@ -121,7 +123,7 @@ def orders_of(layer, arrays, shapes):
         kind, names = type(layer).__name__, ", ".join(arrays)
         raise UnsupportedError(f"Caffe has no blobs for a {kind} with {names}")
     if shapes is not None and shapes.inner_product_param.transpose:
-        orders = orders | {"W": SAME}
+        orders = orders | {"W": TURNED if isinstance(layer, DenseTranspose) else SAME}
     if isinstance(layer, PRelu) and layer.shared:
         orders = {"alpha": ONE}
     return {name: order for name, order in orders.items() if name in arrays}

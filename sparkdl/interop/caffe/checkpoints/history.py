@@ -30,7 +30,7 @@ def history_of(conf, state, layers=None):
     """
     history = []
     for factor, arrays in solver_histories(conf, state.slots.copy(), layers):
-        for name in layers_with_arrays(arrays):
+        for name in arrays:
             blobs, trained = arrays.blobs(name), arrays.is_trained(name)
             history += [factor * blob if trained else np.zeros_like(blob) for blob in blobs]
     return history
@@ -46,16 +46,14 @@ def slots_of(conf, state, history, path, layers=None):
     """
     vector, rest = state.slots.copy(), list(history)
     slots = solver_histories(conf, vector, layers)
-    wanted = sum(
-        len(arrays.blobs(name)) for _, arrays in slots for name in layers_with_arrays(arrays)
-    )
+    wanted = sum(len(arrays.blobs(name)) for _, arrays in slots for name in arrays)
     if len(history) != wanted:
         kind = kind_of(conf).__name__
         raise CheckpointError(
             f"{path}: the history of {kind} must have {wanted} blobs, got {len(history)}"
         )
     for factor, arrays in slots:
-        for name in layers_with_arrays(arrays):
+        for name in arrays:
             count = len(arrays.blobs(name))
             put(arrays, name, [factor * blob for blob in rest[:count]], path)
             rest = rest[count:]
@@ -67,11 +65,6 @@ def put(arrays, name, blobs, path):
         arrays.put(name, blobs)
     except CheckpointError as error:
         raise CheckpointError(f"{path}, history of layer {name!r}: {error}") from error
-
-
-def layers_with_arrays(arrays):
-    """Returns the layers that own arrays; Caffe keeps no history for the others."""
-    return [name for name in arrays if arrays.is_owned(name)]
 
 
 def solver_histories(conf, vector, layers):

@@ -20,13 +20,16 @@ class LayerArrays:
         All parameters and buffers; `put` writes to them.
     layers : {name: LayerParameter}, optional
         CaffeNet.layers. Without it, each sparkdl layer is one of Caffe's.
+    owned : bool
+        Whether to leave out the arrays that a layer shares with an earlier one, as the histories of
+        Caffe's solvers do.
     """
 
-    def __init__(self, conf, views, layers=None):
+    def __init__(self, conf, views, layers=None, owned=False):
         self._views, self._shapes = views, layers or {}
         self._places, self._widths = {}, widths(conf)
         for place in conf.stack:
-            if names_of(place):
+            if names_of(place) and (place.owner == place.name or not owned):
                 group = self._places.setdefault(self._layer_of(place.name), [])
                 if all(other.owner != place.owner for other in group):
                     group.append(place)
@@ -42,9 +45,9 @@ class LayerArrays:
         """Returns the sparkdl layers that own the arrays of a Caffe layer."""
         return {place.owner for place in self._places[name]}
 
-    def is_owned(self, name):
-        """Returns whether a layer owns its arrays, rather than sharing another's."""
-        return all(place.owner == place.name for place in self._places[name])
+    def is_owner(self, name):
+        """Returns whether a layer owns any of its arrays, rather than sharing another's."""
+        return any(place.owner == place.name for place in self._places[name])
 
     def is_trained(self, name):
         return any(place.param_shapes for place in self._places[name])
@@ -133,4 +136,4 @@ def weights_in(conf, params, buffers, layers=None):
 def moments_in(conf, moments, layers=None):
     """Returns the LayerArrays for a slot of an optimizer; buffers have zeros there."""
     nothing = np.zeros(conf.buffers_layout.size, np.float32)
-    return LayerArrays(conf, moments | conf.buffers_layout.views(nothing), layers)
+    return LayerArrays(conf, moments | conf.buffers_layout.views(nothing), layers, owned=True)

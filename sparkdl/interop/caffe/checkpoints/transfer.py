@@ -109,5 +109,5 @@ def save_weights(conf, state, path, layers=None, name=""):
         If the file cannot be written.
     """
     arrays = weights_in(conf, state.params, state.buffers, layers)
-    written = [name for name in arrays if arrays.is_owned(name) or name in (layers or ())]
+    written = [name for name in arrays if arrays.is_owner(name) or name in (layers or ())]
     write_weights(path, {name: arrays.blobs(name) for name in written}, name, layers)

@@ -30,6 +30,8 @@ class Translation:
         Decay of the solver; in Caffe it applies to all parameters, including biases.
     specs : {name: ParamSpec}
         Merged settings of shared parameters; see `collect_specs`.
+    apart : set of str
+        Names of weights that are shared without their biases; see `weights_apart`.
 
     Attributes
     ----------
@@ -40,9 +42,9 @@ class Translation:
     written : list of WrittenBlobs
     """
 
-    def __init__(self, uses, phase, shapes=None, l1=0.0, l2=0.0, specs=None):
+    def __init__(self, uses, phase, shapes=None, l1=0.0, l2=0.0, specs=None, apart=()):
         self.uses, self.phase, self.shapes = uses, phase, dict(shapes or {})
-        self.l1, self.l2, self.specs = l1, l2, specs or {}
+        self.l1, self.l2, self.specs, self.apart = l1, l2, specs or {}, apart
         self.inputs, self.vertices = {}, []
         self.data, self.scores, self.written = [], [], []
         self._blobs, self._shared = {}, SharedParameters()  # {blob: (input or vertex, shape)}
@@ -181,6 +183,10 @@ class Translation:
             owner = next(one.shares or one.name for one in self.vertices if one.name == shares)
         self.vertices.append(Vertex(name=name, layer=new_layer, inputs=sources, shares=owner))
         return name, shape_after(new_layer, shape, " and ".join(bottoms))
+
+    def is_turned(self, layer, new_layer):
+        """Works as `SharedParameters.is_turned`."""
+        return self._shared.is_turned(layer, new_layer)
 
     def by_channel(self, blob):
         """Returns a blob's name.

@@ -15,7 +15,7 @@ from sparkdl.interop.caffe.messages.prototxt import parse_text, text_of
 from sparkdl.interop.caffe.messages.schema import LayerParameter, NetParameter, NetState
 from sparkdl.interop.caffe.nets.blob_uses import BlobUses
 from sparkdl.interop.caffe.nets.names import by_name, number_layers, rename_input_clashes
-from sparkdl.interop.caffe.nets.param_specs import collect_specs
+from sparkdl.interop.caffe.nets.param_specs import collect_specs, weights_apart
 from sparkdl.interop.caffe.nets.phases import layers_in_state, state_of
 from sparkdl.interop.caffe.nets.upgrade import upgrade_net
 from sparkdl.nn import GraphConf
@@ -121,7 +121,8 @@ def translate_net(message, state, shapes, origin, options):
     for layer, place in zip(layers, places, strict=True):
         with name_errors(place):
             collect_specs(specs, layer)
-    net = Translation(uses, any_state.phase, shapes, specs=specs, **decay)
+    apart = weights_apart(layers)
+    net = Translation(uses, any_state.phase, shapes, specs=specs, apart=apart, **decay)
     for layer, place in zip(rename_input_clashes(layers, uses.inputs), places, strict=True):
         with name_errors(place):
             function_of(layer)(layer, net)

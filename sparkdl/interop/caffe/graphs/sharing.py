@@ -59,6 +59,18 @@ class SharedParameters:
             check_orders(names[place], orders, one)
         return None if owner == vertex else owner
 
+    def is_turned(self, layer, new_layer):
+        """Returns whether a Dense needs the transpose of the weights that it shares by name.
+
+        Parameters
+        ----------
+        layer : LayerParameter
+        new_layer : Dense
+        """
+        first = self._first.get(layer.param[0].name) if layer.param else None
+        own = orders_of(new_layer, {"W": ()}, layer)["W"]
+        return first is not None and first.place == 0 and first.orders.get("W", own) is not own
+
 
 def check_once(names):
     """Raises UnsupportedError if a layer names two parameters alike."""
@@ -84,7 +96,7 @@ def check_orders(name, orders, first):
     if list(orders.items()) != list(first.orders.items()):
         raise UnsupportedError(
             f"param.name {name!r} must be shared with a layer that reads its blob in the same "
-            f"order, got {first.vertex}, as of an InnerProduct with `transpose` and one without; "
+            f"order, got {first.vertex}, as of an Embed behind an InnerProduct; "
             "give each its own name: they start equal from a .caffemodel, but are trained "
             "separately"
         )

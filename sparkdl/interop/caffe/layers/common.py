@@ -16,6 +16,7 @@ from sparkdl.nn import (
     BatchReindex,
     Broadcasting,
     Dense,
+    DenseTranspose,
     ElementWise,
     Embedding,
     EmbeddingSequence,
@@ -29,23 +30,46 @@ PROD, SUM, MAX = range(3)
 
 
 def inner_product(layer, net):
-    """Connects all axes from `axis` on to all outputs; preceding axes are kept."""
+    """Connects all axes from `axis` on to all outputs; preceding axes are kept.
+
+    Weights that are shared without the biases have a layer without a bias.
+    """
     options = layer.inner_product_param
     shape = net.shape(layer.bottom[0])
     axis = net.axis(layer.bottom[0], options.axis, behind=True)
-    new_layer = Dense(
-        units=options.num_output,
-        activation="identity",
-        **weights(layer, options, net, options.transpose),
-    )
+    fields = weights(layer, options, net, options.transpose)
+    apart = options.bias_term and bool(layer.param) and layer.param[0].name in net.apart
+    if apart:
+        fields = {name: value for name, value in fields.items() if "bias" not in name}
+        fields["bias"] = False
+    new_layer = Dense(units=options.num_output, activation="identity", **fields)
+    if net.is_turned(layer, new_layer):
+        new_layer = DenseTranspose(units=options.num_output, activation="identity", **fields)
     before, inside = shape[:axis], prod(shape[axis:])
     rows = (prod(before), inside) if before else (inside,)
     seen = layer.bottom[0]
     if rows != shape and not (len(shape) > 2 and not before):  # Dense flattens images itself
         seen = net.reshape_blob(layer, seen, rows, "rows")
-    net.add(layer, new_layer, [seen])
+    net.add(layer, new_layer, [seen], specs=layer.param[:1] if apart else None)
+    if apart:
+        add_offset(layer, net, spec_of(layer, 1), options.bias_filler)
     if len(before) > 1:
         net.reshape_top(layer, (*before, options.num_output))
+
+
+def add_offset(layer, net, spec, message, **axes):
+    """Adds a learned offset to the output of a layer, as a layer of its own.
+
+    Parameters
+    ----------
+    spec : ParamSpec of the offset
+    message : FillerParameter
+    axes : `axis` and `axes` of the Affine; by default those of units
+    """
+    rates = factor_rates(net, spec, spec)
+    new_layer = Affine(scale=False, shift_initializer=filler(message), **rates, **axes)
+    top = layer.top[0]
+    net.add(LayerParameter(), new_layer, [top], top, f"{name_of(layer)}/bias", specs=[spec])
 
 
 def batch_norm(layer, net):
@@ -159,12 +183,9 @@ def shift_top(layer, net, options):
         raise UnsupportedError(
             "bias_term must be false where the factors are data; add a Bias layer"
         )
-    rates = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
-    first = {"scale": False, "shift_initializer": filler(options.bias_filler)}
     axis = net.axis(layer.top[0], options.axis)
     axes = len(net.shape(layer.bottom[1]))
-    new_layer, name = Affine(**first, **rates, axis=axis, axes=axes), f"{name_of(layer)}/bias"
-    net.add(LayerParameter(), new_layer, [layer.top[0]], layer.top[0], name, specs=layer.param[:1])
+    add_offset(layer, net, spec_of(layer, 0), options.bias_filler, axis=axis, axes=axes)
 
 
 def axes_of(layer, net, options):

@@ -4,6 +4,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.messages.schema import ParamSpec
 
 FACTORS = ("lr_mult", "decay_mult")
+OPTIONS = {"InnerProduct": "inner_product_param", "Embed": "embed_param"}
 
 
 def collect_specs(specs, layer):
@@ -22,6 +23,25 @@ def collect_specs(specs, layer):
             for factor in FACTORS:
                 if spec.HasField(factor):
                     enter_factor(known, spec, factor)
+
+
+def weights_apart(layers):
+    """Returns the names of weights that InnerProducts share without sharing their biases."""
+    names = {}
+    for layer in layers:
+        if layer.type in OPTIONS and layer.param and layer.param[0].name:
+            names.setdefault(layer.param[0].name, []).append(names_of(layer))
+    return {
+        weights
+        for weights, several in names.items()
+        if len(several) > 1 and (len({*several}) > 1 or "" in several[0])
+    }
+
+
+def names_of(layer):
+    """Returns the names of a layer's weights and, if it has one, its bias; "" if there is none."""
+    names = [spec.name for spec in layer.param] + [""] * 2
+    return tuple(names[: 1 + getattr(layer, OPTIONS[layer.type]).bias_term])
 
 
 def enter_factor(known, spec, factor):

@@ -146,8 +146,10 @@ def test_parameters_of_one_name_are_shared():
     """
     net = load(text % both, shapes={"data": (4,)})
     assert net.conf.parameter_count == 4 * 3 + 3
+    net = load(text % "param { name: 'w' }", shapes={"data": (4,)})
+    assert net.conf.parameter_count == 4 * 3 + 3 + 3
     with pytest.raises(UnsupportedError, match="all parameters of a layer must be shared with one"):
-        load(text % "param { name: 'w' }", shapes={"data": (4,)})
+        load(text % "param { } param { name: 'b' }", shapes={"data": (4,)})
 
 
 def test_gradients_stop_where_nothing_is_propagated_down(rng):

@@ -1,16 +1,22 @@
 """Layers that share parameters by name compute and train by Caffe's formulas."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sparkdl.data import Batch
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.checkpoints.history import history_of, slots_of
+from sparkdl.interop.caffe.checkpoints.transfer import load_weights, save_weights
+from sparkdl.interop.caffe.checkpoints.weights import read_weights
 from sparkdl.interop.caffe.graphs.net import load_net
 from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import NetParameter
 from sparkdl.interop.caffe.nets.phases import state_of
-from sparkdl.nn import Sgd
+from sparkdl.nn import Momentum, Sgd
 from sparkdl.nn.execution.replica import Replica
+from tests.interop.caffe.checkpoints.test_blob_orders import start
 
 N, RATE, DECAY = 6, 0.125, 0.5
 INPUT = "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [6, %s] } } }\n"
@@ -82,6 +88,82 @@ def test_factors_that_differ_are_refused(factor):
         load(text)
 
 
+FILL = "weight_filler { type: 'xavier' } bias_filler { type: 'uniform' min: -1 max: 1 }"
+NAME = "param { name: 'w' lr_mult: 2 } "
+BOTH = NAME + "param { lr_mult: 3 } "
+
+
+def units(count, transpose=False, bias_term=True):
+    """Returns the options of an InnerProduct."""
+    flags = f"transpose: {transpose} bias_term: {bias_term}".lower()
+    return f"inner_product_param {{ num_output: {count} {flags} {FILL} }}"
+
+
+def other_way(first, second, has_bias):
+    """Returns the text of two InnerProducts with one matrix, of which a may be not square.
+
+    `first` and `second` say whether each has `transpose`. The layers have biases of their own.
+    """
+    a = BOTH + units(4 if first == second else 3, first, has_bias)
+    return two("", a, BOTH + units(4, second, has_bias)) + LOSS
+
+
+@pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("second", [False, True])
+def test_one_matrix_in_both_directions_or_with_biases_apart(first, second, has_bias, rng):
+    """A decoder with the encoder's weights transposes them; Caffe shares the blob of numbers."""
+    text = other_way(first, second, has_bias)
+    before, after, x = step(load(text, optimizer=Sgd(learning_rate=RATE)), rng)
+    offsets = ["a/bias/beta", "b/bias/beta"] if has_bias else []
+    assert sorted(before) == ["a/W", *offsets]
+    w = before["a/W"]
+    v = w if first == second else w.T
+    c, d = (before.get(name, 0) for name in ("a/bias/beta", "b/bias/beta"))
+    a = x @ w + c
+    error = (a @ v + d - x) / N
+    back = error @ v.T
+    second_gradient = a.T @ error
+    gradient = x.T @ back + (second_gradient if first == second else second_gradient.T)
+    np.testing.assert_allclose(after["a/W"], w - 2 * RATE * gradient, rtol=1e-4, atol=1e-6)
+    for name, steps in zip(offsets, (back, error), strict=False):
+        wanted = before[name] - 3 * RATE * steps.sum(0)
+        np.testing.assert_allclose(after[name], wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_a_shared_bias_is_shared_in_both_directions():
+    names = "param { name: 'w' } param { name: 'b' } "
+    text = two("", *(names + units(4, flag) for flag in (False, True)))
+    first, second = load(text).vertices
+    assert (first.layer.type_name, second.layer.type_name) == ("Dense", "DenseTranspose")
+    assert (first.shares, second.shares, second.layer.bias) == (None, "a", True)
+
+
+def test_a_file_of_tied_weights_has_the_blobs_of_each_layer(tmp_path, rng):
+    message = parse_text(INPUT % "4" + other_way(False, True, True), NetParameter)
+    net = load_net(message, state_of("TRAIN"), optimizer=Momentum(learning_rate=RATE))
+    state = replace(start(net.conf), params=rng.normal(size=net.conf.parameter_count).astype("f"))
+    save_weights(net.conf, state, tmp_path / "w", net.layers)
+    views, blobs = net.conf.params_layout.views(state.params), read_weights(tmp_path / "w")
+    np.testing.assert_array_equal(blobs["a"][0], views["a/W"].T)
+    np.testing.assert_array_equal(blobs["b"][0], views["a/W"].T)
+    np.testing.assert_array_equal(blobs["b"][1], views["b/bias/beta"])
+    again, report = load_weights(net.conf, start(net.conf), tmp_path / "w", net.layers)
+    np.testing.assert_array_equal(again.params, state.params)
+    assert report.loaded == ("a", "b")
+
+
+def test_a_history_has_shared_weights_once_and_each_bias(rng):
+    message = parse_text(INPUT % "4" + other_way(False, True, True), NetParameter)
+    net = load_net(message, state_of("TRAIN"), optimizer=Momentum(learning_rate=RATE))
+    before = start(net.conf)
+    state = replace(before, slots=rng.normal(size=before.slots.shape).astype("f"))
+    history = history_of(net.conf, state, net.layers)
+    assert [blob.shape for blob in history] == [(3, 4), (3,), (4,)]
+    again = slots_of(net.conf, before, history, "s", net.layers)
+    np.testing.assert_array_equal(again, state.slots)
+
+
 SCALE = "scale_param { bias_term: true }"
 INNER = "inner_product_param { num_output: 4 }"
 TIED = "inner_product_param { num_output: %s bias_term: false %s }"
@@ -108,14 +190,6 @@ REFUSED = {
         two("", f"{MOMENTS} param {{ lr_mult: 0 }}", MOMENTS, ("BatchNorm", "BatchNorm")),
         "must be shared with one other, got .'m', 'v'.; name all of them or none",
     ),
-    "transposed": (
-        two("", "param { name: 'w' } " + TIED % (4, ""), "param { name: 'w' } " + TIED % (4, "%s")),
-        "'w' must be shared with a layer that reads its blob in the same order, got a, as of an",
-    ),
-    "transposed, not square": (
-        two("", "param { name: 'w' } " + TIED % (2, ""), "param { name: 'w' } " + TIED % (4, "%s")),
-        "'w' must be shared with a layer that reads its blob in the same order, got a, as of an",
-    ),
     "Scale and Bias": (
         two("", "param { name: 'w' }", "param { name: 'w' }", ("Scale", "Bias")),
         "'w' must be shared with a layer that reads its blob in the same order, got a, as of an",
@@ -127,18 +201,30 @@ REFUSED = {
 def test_what_cannot_be_shared_here_is_refused(name):
     text, message = REFUSED[name]
     with pytest.raises(UnsupportedError, match=message):
-        load(text.replace("%s", "transpose: true"))
+        load(text)
 
 
-def test_a_table_and_a_product_are_not_shared_as_they_are():
+@pytest.mark.parametrize("flag", [False, True])
+def test_weights_of_other_shapes_are_refused(flag):
+    """Caffe refuses them too, unless share_mode is PERMISSIVE."""
+    text = two("", *(NAME + units(count, flag, False) for count in (5, 3)))
+    with pytest.raises(ConfigError, match="b cannot share .* of a, it needs"):
+        load(text.replace("name: 'w'", "name: 'w' share_mode: PERMISSIVE"))
+
+
+def test_a_table_and_a_product_share_their_numbers():
     """Caffe's InnerProduct has W (out, in), its Embed (in, out), even if W is square."""
     embed = "embed_param { input_dim: 4 num_output: 4 bias_term: false }"
     more = "param { name: 'w' } "
     text = two("", more + embed, more + TIED % (4, ""), ("Embed", "InnerProduct"))
+    last = load(text, "1").vertices[-1]
+    assert (last.shares, last.layer.type_name) == ("a", "DenseTranspose")
+    text = two("", more + embed, more + TIED % (4, "transpose: true"), ("Embed", "InnerProduct"))
+    last = load(text, "1").vertices[-1]
+    assert (last.shares, last.layer.type_name) == ("a", "Dense")
+    text = two("", more + TIED % (4, ""), more + embed, ("InnerProduct", "Embed"))
     with pytest.raises(UnsupportedError, match="reads its blob in the same order, got a"):
         load(text, "1")
-    text = two("", more + embed, more + TIED % (4, "transpose: true"), ("Embed", "InnerProduct"))
-    assert load(text, "1").vertices[-1].shares == "a"
 
 
 def test_batch_norms_share_their_moments_one_behind_the_other(rng):

@@ -5,7 +5,7 @@ import pytest
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import LayerParameter
-from sparkdl.interop.caffe.nets.param_specs import collect_specs
+from sparkdl.interop.caffe.nets.param_specs import collect_specs, weights_apart
 
 
 def collect(*texts):
@@ -40,3 +40,25 @@ def test_another_number_is_refused(factor):
     texts = [f"param {{ name: 'w' {more} }}" for more in ("", f"{factor}: 0.5", f"{factor}: 1")]
     with pytest.raises(ConfigError, match=f"param.{factor} of 'w' must be 0.5, .* got 1; give it"):
         collect(*texts)
+
+
+PRODUCT = "type: 'InnerProduct' "
+ALONE = PRODUCT + "param { name: 'w' } inner_product_param { bias_term: false }"
+APART = {
+    "one layer": ([PRODUCT + "param { name: 'w' }"], set()),
+    "no biases": ([ALONE, ALONE], set()),
+    "biases shared too": ([PRODUCT + "param { name: 'w' } param { name: 'b' }"] * 2, set()),
+    "biases without names": ([PRODUCT + "param { name: 'w' }"] * 2, {"w"}),
+    "biases with other names": (
+        [PRODUCT + f"param {{ name: 'w' }} param {{ name: '{name}' }}" for name in "bc"],
+        {"w"},
+    ),
+    "a bias and none": ([PRODUCT + "param { name: 'w' }", ALONE], {"w"}),
+    "other layers": (["type: 'Convolution' param { name: 'w' }"] * 2, set()),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_weights_without_their_biases(name):
+    texts, wanted = APART[name]
+    assert weights_apart([parse_text(text, LayerParameter) for text in texts]) == wanted
