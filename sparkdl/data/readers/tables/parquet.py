@@ -21,6 +21,7 @@ from sparkdl.errors import DataError, text_of
 
 RECORDS_PER_BATCH, BYTES_PER_BATCH = 4096, 2**24
 PIECE = 2**18  # bytes per read
+WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}  # bytes of a number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,8 +150,13 @@ def places_of(metadata, size):
 
 
 def batch_size(group):
-    """Returns the number of records in a batch of a few megabytes."""
-    each = max(1, group.total_byte_size / group.num_rows)
+    """Returns the number of records in a batch of a few megabytes.
+
+    Equal numbers take almost nothing in a file, but all their bytes in memory.
+    """
+    leaves = [group.column(i) for i in range(group.num_columns)]
+    plain = sum(leaf.num_values * WIDTHS.get(leaf.physical_type, 0) for leaf in leaves)
+    each = max(1, max(group.total_byte_size, plain) / group.num_rows)
     return max(1, min(RECORDS_PER_BATCH, int(BYTES_PER_BATCH / each)))
 
 

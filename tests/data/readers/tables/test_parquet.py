@@ -86,6 +86,15 @@ def test_a_large_row_group_comes_in_pieces(tmp_path):
     np.testing.assert_array_equal(whole.ids, np.arange(10_000))
 
 
+def test_pieces_are_as_small_for_equal_numbers_which_take_nothing_in_a_file(tmp_path):
+    zeros = pa.array(np.zeros(5 * 10**6, np.float32))
+    rows = pa.ListArray.from_arrays(np.arange(0, len(zeros) + 1, 10**5, dtype=np.int32), zeros)
+    pq.write_table(pa.table({"features": rows}), tmp_path / "a.parquet")
+    source = Parquet(path=tmp_path / "a.parquet", label=None)
+    [split] = source.splits()
+    assert [len(batch) for batch in source.read(split)] == [41, 9]  # of 16 MiB
+
+
 def test_a_folder_is_read_in_order(tmp_path):
     write(tmp_path / "part-1.parquet", rows=slice(4, 10))
     write(tmp_path / "part-0.parquet", rows=slice(0, 4))
