@@ -51,14 +51,17 @@ def id_column(x, shape, what):
 def whole_column(x, shape, what):
     """Converts whole numbers of any type to (n, *shape) int64 without loss.
 
-    Raises Violation.
+    Raises Violation, also for floats so large that not every whole number is one: it may have been
+    another before it became a float.
     """
     _require_numeric(x, what)
     require_shape(x.shape[1:], shape, what)
     y = x.reshape(len(x), *(x.shape[1:] if None in shape else shape))
     if y.dtype.kind == "f":
         _refuse(y, y != np.floor(y), f"{what} must be whole numbers, as the network takes int64")
-        _refuse(y, (y < -(2.0**63)) | (y >= 2.0**63), f"{what} must be in [-2^63, 2^63)")
+        digits = np.finfo(y.dtype).nmant + 1
+        rule = f"{what} must be below 2^{digits} as {y.dtype}, which rounds larger ones"
+        _refuse(y, np.abs(y) >= 2.0**digits, f"{rule} (integers are exact)")
     return _as_int64(y, what)
 
 
