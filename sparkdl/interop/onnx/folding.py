@@ -99,11 +99,17 @@ class Constants(dict):
         node.need(node.op in KEEPING or not is_open, "computing with the size of the batch")
         arrays = [self[name] for name in given]
         node.need(size_of(node, arrays) <= MOST, f"a constant of more than {MOST} numbers")
-        self[node.outputs[0]] = fold(proto, dict(zip(given, arrays, strict=True)), self.opset)
+        value = fold(proto, dict(zip(given, arrays, strict=True)), self.opset)
+        self[node.outputs[0]] = value
         self.origins[node.outputs[0]] = self.origins_of(*given)
-        if is_open:
+        if is_open and may_hold_batch(value):
             self.open.add(node.outputs[0])
         return True
+
+
+def may_hold_batch(value):
+    """Returns whether BATCH may be among numbers that were moved, or cast."""
+    return value.dtype.kind not in "if" or bool((value == BATCH).any())
 
 
 def size_of(node, arrays):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx import folding, read_onnx
@@ -10,6 +11,12 @@ from tests.interop.onnx.models import drawn, expected, model, node, saved
 IMAGE = (3, 2, 4)
 ONES, ZERO = np.array([1]), np.array([0])
 HEAD = [node("Shape", "x", to="s"), node("Slice", "s", "zero", "one", to="n")]
+ROOT = [
+    node("Shape", "x", to="s"),
+    node("Gather", "s", "at", to="n"),
+    helper.make_node("Cast", ["n"], ["f"], to=TensorProto.FLOAT),
+    node("Sqrt", "f", to="r"),
+]
 CASES = {
     "weights": (
         [
@@ -27,6 +34,19 @@ CASES = {
         [*HEAD, node("Concat", "n", "rest", to="to", axis=0), node("Reshape", "x", "to")],
         {"rest": np.array([-1, 6])},
     ),
+    "the root of a length, which scales the scores of attention": (
+        [*ROOT, node("Div", "x", "r")],
+        {"at": np.array([3])},
+    ),
+    "a mask as long as the steps": (
+        [
+            *ROOT[:2],
+            node("Expand", "true", "n", to="e"),
+            node("Trilu", "e", to="t", upper=0),
+            node("Where", "t", "x", "low"),
+        ],
+        {"at": np.array([2, 3]), "true": np.ones((1, 1), bool), "low": np.float32(-3)},
+    ),
     "the shape it had": (
         [
             node("Shape", "x", to="s"),
@@ -40,6 +60,11 @@ REFUSED = {
     "twice the batch": (
         [*HEAD, node("Add", "n", "n", to="m"), node("Reshape", "x", "m")],
         {},
+        "computing with the size of the batch",
+    ),
+    "the root of the batch": (
+        [*ROOT, node("Div", "x", "r")],
+        {"at": ZERO},
         "computing with the size of the batch",
     ),
     "too much": (
