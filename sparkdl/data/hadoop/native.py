@@ -10,11 +10,18 @@ from functools import partial
 
 from hdfs_native import Client, WriteOptions
 
-from sparkdl.data.hadoop import web_client
+from sparkdl.data.hadoop import kerberos, web_client
 from sparkdl.data.hadoop.base import HadoopFiles, as_time
 from sparkdl.data.hadoop.configuration import Configuration
 from sparkdl.data.hadoop.native_calls import answer, call_within, plain
-from sparkdl.data.hadoop.streams import ANSWERS, AnotherWayLeft, RangeReader, UploadOnClose, reason
+from sparkdl.data.hadoop.streams import (
+    ANSWERS,
+    AnotherWayLeft,
+    RangeReader,
+    RequestRefused,
+    UploadOnClose,
+    reason,
+)
 from sparkdl.errors import SparkdlError
 
 log = logging.getLogger(__name__)
@@ -23,6 +30,7 @@ BUFFER = 2**20  # bytes; reads of 64 KB took five times as long
 PIECE = 2**24  # largest read per call, in bytes, as each call has a time limit
 LIMIT = 120.0  # seconds to write a piece of a file, or to complete it
 SWITCHES = "dfs.client.failover.max.attempts"
+HUNG_UP = "RPC listener disconnected"  # what a NameNode with Kerberos does to a client without
 
 
 class NativeFiles(HadoopFiles):
@@ -51,6 +59,7 @@ class NativeFiles(HadoopFiles):
                 config[f"dfs.ha.namenodes.{chosen}"] = ",".join(nodes)
             else:  # no failover; by default it waits three minutes for a host that is down
                 config.setdefault(SWITCHES, "2")
+                chosen = kerberos.named_in_tokens(chosen) if conf.is_secure else chosen
         with plain(f"{scheme}://{chosen}"):
             return Client(f"{scheme}://{chosen}", config)
 
@@ -84,7 +93,12 @@ class NativeFiles(HadoopFiles):
         raise ValueError(f"mode must be rb or wb, got {mode}")
 
     def _ask(self, path, call, *arguments, is_done=None):
-        return self.name_node.ask(lambda: answer(path, call, *arguments), is_done)
+        try:
+            return self.name_node.ask(lambda: answer(path, call, *arguments), is_done)
+        except RequestRefused as error:
+            if HUNG_UP not in str(error) or Configuration.read().is_secure:
+                raise
+            raise RequestRefused(f"{error}; {kerberos.SET_CONFIGURATION}") from error
 
     def _elsewhere(self):
         if self.scheme == "hdfs":  # viewfs may span several clusters

@@ -5,13 +5,14 @@ import threading
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 
+from sparkdl.data.hadoop import kerberos
 from sparkdl.data.hadoop.name_node import refusal
 from sparkdl.data.hadoop.streams import Unreachable, first_line
 
 # Seconds for an answer or a piece. Linux takes 127 s to detect a lost host, after which the library
 # asks another.
 ANSWER = 300.0
-REMOTE = re.compile(r'RPCError\("(?:\w+\.)*(\w+)", "(.*?)(?:\\n.*)?"\)', re.DOTALL)
+REMOTE = re.compile(r'(?:Fatal)?RPCError\("(?:\w+[.$])*(\w+)", "(.*?)(?:\\n.*)?"\)', re.DOTALL)
 # A connection that is refused, or breaks off: EPIPE, ECONNRESET, ECONNREFUSED
 BROKEN = re.compile(r"disconnected|early eof|\(os error (32|104|111)\)")
 
@@ -61,5 +62,7 @@ def plain(path):
 def as_os_error(text):
     """Returns the OSError for the text of an error of the library."""
     if remote := REMOTE.fullmatch(text):
-        return refusal(remote[1], text, shown=f"{remote[1]}: {remote[2]}")
+        return refusal(remote[1], text, kerberos.with_cure(f"{remote[1]}: {remote[2]}"))
+    if error := kerberos.failure(text):
+        return error
     return (Unreachable if BROKEN.search(text) else OSError)(text)

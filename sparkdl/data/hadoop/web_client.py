@@ -9,6 +9,7 @@ from hdfs import HdfsError, InsecureClient
 from requests import RequestException, Session
 from requests.adapters import BaseAdapter
 
+from sparkdl.data.hadoop import kerberos
 from sparkdl.data.hadoop.configuration import Configuration, user
 from sparkdl.data.hadoop.streams import AnotherWayLeft, RequestRefused, reason
 from sparkdl.data.hadoop.web_errors import failure, place_of, plain
@@ -40,7 +41,9 @@ def new_client(scheme, authority, session=None):
     cure = "pip install 'sparkdl-hadoop[kerberos]', or use hdfs://, which needs none"
     with needs_package(owner, "requests-kerberos here", cure):
         from hdfs.ext.kerberos import KerberosClient
-    return KerberosClient(urls, **options)
+    client = KerberosClient(urls, **options)
+    kerberos.raise_failures(session.auth)
+    return client
 
 
 class NoHttp(BaseAdapter):

@@ -1,16 +1,20 @@
 """Errors of WebHDFS as OSErrors without URLs, as a DataNode's URL contains a user token."""
 
+import re
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from hdfs import HdfsError
 from requests import JSONDecodeError, RequestException
 
+from sparkdl.data.hadoop import kerberos
 from sparkdl.data.hadoop.name_node import refusal
 from sparkdl.data.hadoop.streams import RequestRefused, Unreachable, first_line
 from sparkdl.errors import SparkdlError, named
 
 WRONG_ANSWER = KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError
+TITLE, EMPTY = re.compile("<title>(.*?)</title>"), str(b"")
+UNTOLD = "HDFS refuses this without a reason; its log has one"
 OF_URLS = frozenset("/?=")  # texts with one of these are not shown
 
 
@@ -22,8 +26,7 @@ def plain(path):
     except HdfsError as error:
         if error.exception == "FileNotFoundException":
             raise FileNotFoundError(path) from None
-        shown = named(error.exception or "HdfsError", first_line(error))
-        raise refusal(error.exception, str(error), shown) from error
+        raise refusal(error.exception, str(error), kerberos.with_cure(shown(error))) from error
     except SparkdlError:  # some are ValueErrors
         raise
     except RequestException as error:
@@ -33,6 +36,14 @@ def plain(path):
         raise RequestRefused(wrong_answer(error)) from error
     except WRONG_ANSWER as error:
         raise RequestRefused(wrong_answer(error)) from error
+
+
+def shown(error):
+    """Returns what users see of an HdfsError; its text may be a web server's page, or empty."""
+    text = first_line(error)
+    if page := TITLE.search(text):
+        return page[1]
+    return UNTOLD if text == EMPTY else named(error.exception or "HdfsError", text)
 
 
 def wrong_answer(error):

@@ -90,11 +90,15 @@ def test_who_asks_without_kerberos(tmp_path, monkeypatch):
 
 
 def test_kerberos_is_of_the_configuration(tmp_path, monkeypatch):
+    class Kerberos(Client):
+        def __init__(self, urls, session, **options):
+            session.auth = SimpleNamespace(generate_request_header=None)
+
     module = ModuleType("hdfs.ext.kerberos")
-    module.KerberosClient = Client
+    module.KerberosClient = Kerberos
     monkeypatch.setitem(sys.modules, "hdfs.ext.kerberos", module)
     configured(tmp_path, monkeypatch, core=SECURE, hdfs=SERVICE)
-    assert type(file_system("webhdfs:///a")[0].client) is Client
+    assert type(file_system("webhdfs:///a")[0].client) is Kerberos
     _, config = file_system("hdfs:///a")[0].client.args
     assert config["hadoop.security.authentication"] == "kerberos"
 

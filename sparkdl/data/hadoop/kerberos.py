@@ -1,0 +1,106 @@
+"""Kerberos: what its failures mean, and delegation tokens, which YARN's containers have instead.
+
+References
+----------
+Hadoop's class SecurityUtil: a token's service is the NameNode's IP address and port, or its host
+and port if hadoop.security.token.service.use_ip is false.
+"""
+
+import os
+import platform
+import re
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+from sparkdl.data.hadoop.streams import RequestRefused, Unreachable
+
+TOKENS = "HADOOP_TOKEN_FILE_LOCATION"
+# Of hdfs-native: GSSAPIError(GssMajorCodes { ... }, 2529638944, "Unspecified ...: Ticket expired");
+# of requests-kerberos: Major (851968): ..., Minor (2529638944): Ticket expired, Context: ...
+FAILURES = (
+    re.compile(r'GSSAPIError\(.*, \d+, "(?:[^:]*: )?(.*)"\)', re.DOTALL),
+    re.compile(r"Major \(\d+\): .*Minor \(\d+\): (.*?)(?:, Context: .*)?$", re.DOTALL),
+)
+NO_TICKET, KDC_DOWN = re.compile("credentials|expired"), "Cannot contact any KDC"
+GET_TICKET = (
+    "run kinit on this host, or set KRB5_CLIENT_KTNAME to a keytab, by which Kerberos gets and "
+    "renews tickets"
+)
+GET_TOKEN = (
+    "this container of YARN has no valid delegation token for the NameNode; name it in "
+    "spark.kerberos.access.hadoopFileSystems; tokens end after "
+    "dfs.namenode.delegation.token.max-lifetime, 7 days by default"
+)
+SET_CLOCK = "set this host's clock to the cluster's"
+CHECK = "check krb5.conf (KRB5_CONFIG); KRB5_TRACE=/dev/stderr shows what Kerberos does"
+SET_CONFIGURATION = (
+    "if the cluster has Kerberos, hadoop.security.authentication must be kerberos in "
+    "core-site.xml, which is found through HADOOP_CONF_DIR"
+)
+CURES = {  # {part of an answer of the cluster: what may help}
+    "Clock skew": SET_CLOCK,
+    "SaslException": f"the NameNode's log says why; if clocks differ, {SET_CLOCK}",
+    "InvalidToken": "delegation tokens end after some time; submit again, and resume",
+    "Authentication failure": SET_CONFIGURATION,
+}
+
+
+def failure(text):
+    """Returns the OSError for the text of a Kerberos library's error; None for other texts."""
+    for form in FAILURES:
+        if found := form.search(text):
+            reason = found[1].replace('\\"', '"')
+            kind = Unreachable if KDC_DOWN in reason else RequestRefused
+            return kind(f"Kerberos on {platform.node()}: {reason}; {cure(reason)}")
+    return None
+
+
+def cure(reason):
+    """Returns what helps against a reason that Kerberos has given."""
+    if "Clock skew" in reason:
+        return SET_CLOCK
+    if not NO_TICKET.search(reason):
+        return CHECK
+    return GET_TOKEN if os.environ.get(TOKENS) else GET_TICKET
+
+
+def with_cure(text):
+    """Returns the text of an answer of the cluster, with a cure if there is one."""
+    return "; ".join([text.rstrip("."), *(CURES[part] for part in CURES if part in text)][:2])
+
+
+def raise_failures(auth):
+    """Makes an HTTPKerberosAuth raise what fails, instead of returning the server's 401.
+
+    Parameters
+    ----------
+    auth : requests_kerberos.HTTPKerberosAuth
+    """
+    make = auth.generate_request_header
+
+    def header(*arguments, **options):
+        try:
+            return make(*arguments, **options)
+        except OSError as error:  # a RequestException
+            found = failure(str(error))
+            if found is None:
+                raise
+            raise found from error
+
+    auth.generate_request_header = header
+
+
+def named_in_tokens(address):
+    """Returns host:port as this process's delegation tokens name it, or unchanged.
+
+    hdfs-native compares it with a token's service as texts.
+    """
+    with suppress(OSError):
+        tokens = Path(os.environ[TOKENS]).read_bytes() if os.environ.get(TOKENS) else b""
+        host, _, port = address.rpartition(":")
+        if tokens and address.encode() not in tokens:
+            for *_, place in socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM):
+                if f"{place[0]}:{port}".encode() in tokens:
+                    return f"{place[0]}:{port}"
+    return address
