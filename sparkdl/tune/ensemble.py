@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from sparkdl.data.batches.batch import Batch
+from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.errors import ConfigError, brief
 from sparkdl.ml.classifier import check_network
 from sparkdl.ml.columns import only_names
@@ -137,7 +138,7 @@ class EnsembleModel(
         """
         preprocessing = self.getPreprocessing()
         schema = schema_of(self._conf, labels=False, transform=preprocessing)
-        batch = schema.check(Batch.of(np.asarray(features)), "features")
+        batch = schema.check(Batch.of(Arrays(features).features), "features")
         batch = batch if preprocessing is None else preprocessing(batch)
         return self.vote.outcome([network.predict(batch.features) for network in self.networks])
 

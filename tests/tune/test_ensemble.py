@@ -46,6 +46,11 @@ def test_networks_that_cannot_vote_are_refused(name, sc):
         EnsembleModel(networks, **options)
 
 
+def test_predict_takes_arrays_alone(spark):
+    with pytest.raises(ConfigError, match=r"features must be an array \(n, ...\).*, got DataFrame"):
+        EnsembleModel(CLASSES).predict(frame(spark))
+
+
 @pytest.mark.parametrize("voting", ["soft", "hard", "weighted"])
 def test_its_columns_are_those_of_the_vote(voting, spark, tmp_path):
     weights = [0.2, 0.3, 0.9] if voting == "weighted" else None
