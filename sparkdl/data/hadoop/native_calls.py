@@ -7,7 +7,7 @@ from queue import Empty, SimpleQueue
 
 from sparkdl.data.hadoop import kerberos
 from sparkdl.data.hadoop.name_node import refusal
-from sparkdl.data.hadoop.streams import Unreachable, first_line
+from sparkdl.data.hadoop.streams import Unreachable, reason
 
 # Seconds for an answer or a piece. Linux takes 127 s to detect a lost host, after which the library
 # asks another.
@@ -54,9 +54,9 @@ def plain(path):
     except FileNotFoundError as error:
         if "is not a file" in str(error):
             raise IsADirectoryError(f"{path} is a directory") from None
-        raise FileNotFoundError(first_line(error)) from None
+        raise FileNotFoundError(reason(error)) from None
     except (OSError, RuntimeError, ValueError) as error:
-        raise as_os_error(first_line(error)) from error
+        raise as_os_error(reason(error)) from error
 
 
 def as_os_error(text):
