@@ -69,9 +69,10 @@ def test_what_lies_nowhere_nearer_runs_anywhere(sc, as_user, tmp_path):
         assert places(sc, split_rdd(sc, source.splits())) == [[]] * len(source.splits())
 
 
-def test_a_file_that_spark_cannot_ask_about_is_named(sc):
-    split = RecordFile(partition=0, count=None, path="hdfs://127.0.0.1:1/a", size=1)
-    with pytest.warns(UserWarning, match="^hdfs://127.0.0.1:1/a: Spark cannot say where its block"):
+@pytest.mark.parametrize("path", ["hdfs://127.0.0.1:1/a", "webhdfs:///a"])
+def test_a_file_that_spark_cannot_ask_about_is_named(sc, path):
+    split = RecordFile(partition=0, count=None, path=path, size=1)
+    with pytest.warns(UserWarning, match=f"^{path}: Spark cannot say where its block"):
         assert places(sc, split_rdd(sc, [split])) == [[]]
 
 

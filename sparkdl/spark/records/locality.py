@@ -5,6 +5,7 @@ from collections import Counter
 
 from py4j.protocol import Py4JJavaError
 from pyspark import RDD
+from pyspark.errors import PySparkException
 from pyspark.serializers import CPickleSerializer
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, StructField, StructType
@@ -82,7 +83,7 @@ def blocks_of(sc, path, known):
     if path not in known:
         try:
             known[path] = ask_block_hosts(sc, path)
-        except Py4JJavaError as error:
+        except (Py4JJavaError, PySparkException) as error:  # pyspark makes its own of some
             text = message(error).partition("\n")[0]
             warnings.warn(
                 f"{path}: Spark cannot say where its blocks lie, so tasks run anywhere: {text}",
