@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from google.protobuf.message import EncodeError
 from onnx import TensorProto, checker, helper, numpy_helper
 
 from sparkdl.data import files
@@ -77,7 +78,7 @@ def onnx_model(network, outputs=None):
     )
     try:
         checker.check_model(model, full_check=True)
-    except ValueError as error:  # protobuf's size limit
+    except (ValueError, EncodeError) as error:  # protobuf's size limit
         raise UnsupportedError(f"a network must be below 2 GB as an ONNX file: {error}") from error
     return model
 

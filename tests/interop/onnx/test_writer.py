@@ -3,9 +3,10 @@
 import numpy as np
 import onnxruntime
 import pytest
+from google.protobuf.message import EncodeError
 
 from sparkdl.errors import ConfigError, UnsupportedError
-from sparkdl.interop.onnx import OnnxFunction, read_onnx, write_onnx
+from sparkdl.interop.onnx import OnnxFunction, read_onnx, write_onnx, writer
 from sparkdl.interop.onnx.writer import onnx_model
 from sparkdl.nn import Adam, Dense, GraphBuilder, NetworkConf, Output, Sgd, zoo
 from sparkdl.nn.layers import BatchNorm, Conv2D, Dropout, LossLayer, Merge, Stack
@@ -149,6 +150,20 @@ def test_what_has_no_form_is_named_and_nothing_is_written(tmp_path):
     build.add(Stack(name="both"), "a", "b")
     with pytest.raises(UnsupportedError, match=r"row for each example; \['both'\] have others"):
         write_onnx(Network(build.conf()), tmp_path / "net.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("error", [EncodeError("Failed to serialize proto"), ValueError("2 GB")])
+def test_a_network_that_is_too_large_for_protobuf_is_refused(error, tmp_path, monkeypatch):
+    """Protobuf ends at 2 GiB, and says so in two ways; a network of 2 GiB is no quick test."""
+
+    def check(model, **options):
+        raise error
+
+    monkeypatch.setattr(writer.checker, "check_model", check)
+    network = Network(NetworkConf(input_shape=(2,), layers=[Output(units=2)]))
+    with pytest.raises(UnsupportedError, match="must be below 2 GB as an ONNX file"):
+        write_onnx(network, tmp_path / "a.onnx")
     assert not list(tmp_path.iterdir())
 
 

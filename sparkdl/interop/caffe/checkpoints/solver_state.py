@@ -8,7 +8,14 @@ from sparkdl.data import files
 from sparkdl.errors import CheckpointError
 from sparkdl.interop.caffe.checkpoints import hdf5
 from sparkdl.interop.caffe.checkpoints.weights import as_checkpoint
-from sparkdl.interop.caffe.messages.binary import HDF5, as_bytes, is_hdf5, parse_bytes, read_bytes
+from sparkdl.interop.caffe.messages.binary import (
+    HDF5,
+    as_bytes,
+    is_hdf5,
+    parse_bytes,
+    read_bytes,
+    within_limit,
+)
 from sparkdl.interop.caffe.messages.blobs import array_of, blob_of
 from sparkdl.interop.caffe.messages.schema import RAW
 
@@ -71,11 +78,11 @@ def write_solver_state(path, state):
         if is_hdf5(path):
             return files.write(path, hdf5.state_to_hdf5(state))
         message = RAW["SolverState"](
-            iter=state.iteration,
-            learned_net=state.weights,
-            history=map(blob_of, state.history),
-            current_step=state.current_step,
+            iter=state.iteration, learned_net=state.weights, current_step=state.current_step
         )
+        history = list(map(blob_of, state.history))
+        with within_limit(path):
+            message.history.extend(history)
         files.write(path, as_bytes(message, path))
 
 

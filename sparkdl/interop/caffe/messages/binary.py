@@ -1,6 +1,7 @@
 """Binary files of Caffe with one message each."""
 
 import os
+from contextlib import contextmanager
 
 from google.protobuf.message import DecodeError, EncodeError
 
@@ -42,8 +43,18 @@ def parse_bytes(content, kind, path):
 
 def as_bytes(message, path):
     """Serializes a message; raises DataError if it is too large."""
-    try:
+    with within_limit(path):
         return message.SerializeToString()
+
+
+@contextmanager
+def within_limit(path):
+    """Turns protobuf's error of too large a message into a DataError.
+
+    Protobuf also raises it where a message becomes a part of another.
+    """
+    try:
+        yield
     except (EncodeError, ValueError) as error:
         limit = "messages end at 2 GB; write HDF5, to a path that ends in .h5"
         raise DataError(f"{path}: cannot be written, {limit} ({error})") from error

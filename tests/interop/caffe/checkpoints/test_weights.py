@@ -1,17 +1,19 @@
 """Files of weights: read in every version and both formats, written bit for bit, or refused."""
 
 import io
+from unittest.mock import MagicMock
 
 import cv2
 import h5py
 import numpy as np
 import pytest
+from google.protobuf.message import EncodeError
 
 from sparkdl.errors import CheckpointError
 from sparkdl.interop.caffe.checkpoints.hdf5 import weights_to_hdf5
 from sparkdl.interop.caffe.checkpoints.weights import read_weights, write_weights
 from sparkdl.interop.caffe.messages.prototxt import parse_text
-from sparkdl.interop.caffe.messages.schema import LayerParameter, NetParameter
+from sparkdl.interop.caffe.messages.schema import RAW, LayerParameter, NetParameter
 from tests.interop.caffe import wire
 
 FORMATS = ["net.caffemodel", "net.caffemodel.h5"]
@@ -245,3 +247,14 @@ def test_a_missing_file_is_named(tmp_path):
 def test_names_that_hdf5_cannot_keep_are_refused(tmp_path, layers):
     with pytest.raises(CheckpointError, match="HDF5 cannot keep"):
         write_weights(tmp_path / "net.h5", {name: [np.ones(2)] for name in layers})
+
+
+def test_weights_that_are_too_large_for_protobuf_are_refused(tmp_path, monkeypatch):
+    """Protobuf ends at 2 GiB; an array of 2 GiB is no quick test."""
+    net = MagicMock()
+    blobs = net.return_value.layer.add.return_value.blobs
+    blobs.extend.side_effect = EncodeError("Failed to serialize proto")
+    monkeypatch.setitem(RAW, "NetParameter", net)
+    with pytest.raises(CheckpointError, match="a.caffemodel: .* 2 GB; write HDF5, to a path that"):
+        write_weights(tmp_path / "a.caffemodel", {"one": [np.zeros(2)]})
+    assert not list(tmp_path.iterdir())
