@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +21,6 @@ from sparkdl.errors import DataError, text_of
 
 RECORDS_PER_BATCH, BYTES_PER_BATCH = 4096, 2**24
 PIECE = 2**18  # bytes per read
-WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}  # bytes of a number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +128,7 @@ def tables(split, columns):
         require_as_listed(split.path, "row groups", split.groups, file.metadata.num_row_groups)
         group = file.metadata.row_group(split.group)
         require_as_listed(split, "records", split.count, group.num_rows)
-        size = batch_size(group)
+        size = batch_size(group, first_bytes(split, columns))
         yield from file.iter_batches(size, row_groups=[split.group], columns=columns)
 
 
@@ -149,26 +148,39 @@ def places_of(metadata, size):
     ]
 
 
-def batch_size(group):
+def batch_size(group, least):
     """Returns the number of records in a batch of a few megabytes.
 
-    Equal numbers take almost nothing in a file, but all their bytes in memory.
+    Parameters
+    ----------
+    group : RowGroupMetaData
+    least : int
+        Bytes of a record in memory, if it is like the first. Equal numbers take almost nothing in a
+        file.
     """
-    leaves = [group.column(i) for i in range(group.num_columns)]
-    plain = sum(leaf.num_values * WIDTHS.get(leaf.physical_type, 0) for leaf in leaves)
-    each = max(1, max(group.total_byte_size, plain) / group.num_rows)
+    each = max(1, least, group.total_byte_size / group.num_rows)
     return max(1, min(RECORDS_PER_BATCH, int(BYTES_PER_BATCH / each)))
 
 
+def first_bytes(split, columns):
+    """Returns the bytes in memory of the first record of a RowGroup; 0 if all are of one size."""
+    with _open_parquet(split.path, in_pieces=True) as file:
+        schema, wanted = file.schema_arrow, set(columns)
+        if not any(pa.types.is_nested(one.type) for one in schema if one.name in wanted):
+            return 0
+        records = file.iter_batches(1, row_groups=[split.group], columns=columns)
+        return sum(record.nbytes for record in islice(records, 1))
+
+
 @contextmanager
-def _open_parquet(path):
+def _open_parquet(path, in_pieces=False):
     """Opens a ParquetFile.
 
     pyarrow reads local files itself, piece by piece on demand, which is several times faster than
-    through Python files.
+    through Python files. Of others it reads whole columns, unless `in_pieces`.
     """
     local, footer = files.is_local(path), _footer(stamp_files([path]))
-    how = {"pre_buffer": False, "buffer_size": PIECE} if local else {}
+    how = {"pre_buffer": False, "buffer_size": PIECE} if local or in_pieces else {}
     with _native(path) if local else files.open(path) as content:
         try:
             with ParquetFile(content, metadata=footer[0] if footer else None, **how) as file:
