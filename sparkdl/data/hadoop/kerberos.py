@@ -1,21 +1,12 @@
-"""Kerberos: what its failures mean, and delegation tokens, which YARN's containers have instead.
-
-References
-----------
-Hadoop's class SecurityUtil: a token's service is the NameNode's IP address and port, or its host
-and port if hadoop.security.token.service.use_ip is false.
-"""
+"""Failures of Kerberos: the reason that its library gives, and a cure."""
 
 import os
 import platform
 import re
-import socket
-from contextlib import suppress
-from pathlib import Path
 
+from sparkdl.data.hadoop import tokens
 from sparkdl.data.hadoop.streams import RequestRefused, Unreachable
 
-TOKENS = "HADOOP_TOKEN_FILE_LOCATION"
 # Of hdfs-native: GSSAPIError(GssMajorCodes { ... }, 2529638944, "Unspecified ...: Ticket expired");
 # of requests-kerberos: Major (851968): ..., Minor (2529638944): Ticket expired, Context: ...
 FAILURES = (
@@ -62,7 +53,7 @@ def cure(reason):
         return SET_CLOCK
     if not NO_TICKET.search(reason):
         return CHECK
-    return GET_TOKEN if os.environ.get(TOKENS) else GET_TICKET
+    return GET_TOKEN if os.environ.get(tokens.LOCATION) else GET_TICKET
 
 
 def with_cure(text):
@@ -89,18 +80,3 @@ def raise_failures(auth):
             raise found from error
 
     auth.generate_request_header = header
-
-
-def named_in_tokens(address):
-    """Returns host:port as this process's delegation tokens name it, or unchanged.
-
-    hdfs-native compares it with a token's service as texts.
-    """
-    with suppress(OSError):
-        tokens = Path(os.environ[TOKENS]).read_bytes() if os.environ.get(TOKENS) else b""
-        host, _, port = address.rpartition(":")
-        if tokens and address.encode() not in tokens:
-            for *_, place in socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM):
-                if f"{place[0]}:{port}".encode() in tokens:
-                    return f"{place[0]}:{port}"
-    return address

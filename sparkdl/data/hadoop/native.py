@@ -10,7 +10,7 @@ from functools import partial
 
 from hdfs_native import Client, WriteOptions
 
-from sparkdl.data.hadoop import kerberos, web_client
+from sparkdl.data.hadoop import kerberos, tokens, web_client
 from sparkdl.data.hadoop.base import HadoopFiles, as_time
 from sparkdl.data.hadoop.configuration import Configuration
 from sparkdl.data.hadoop.native_calls import answer, call_within, plain
@@ -59,7 +59,7 @@ class NativeFiles(HadoopFiles):
                 config[f"dfs.ha.namenodes.{chosen}"] = ",".join(nodes)
             else:  # no failover; by default it waits three minutes for a host that is down
                 config.setdefault(SWITCHES, "2")
-                chosen = kerberos.named_in_tokens(chosen) if conf.is_secure else chosen
+                chosen = tokens.named_in_tokens(chosen) if conf.is_secure else chosen
         with plain(f"{scheme}://{chosen}"):
             return Client(f"{scheme}://{chosen}", config)
 

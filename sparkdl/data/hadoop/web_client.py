@@ -5,11 +5,11 @@ import time
 from contextlib import closing, contextmanager, suppress
 from urllib.parse import urlsplit
 
-from hdfs import HdfsError, InsecureClient
+from hdfs import HdfsError, InsecureClient, TokenClient
 from requests import RequestException, Session
 from requests.adapters import BaseAdapter
 
-from sparkdl.data.hadoop import kerberos
+from sparkdl.data.hadoop import kerberos, tokens
 from sparkdl.data.hadoop.configuration import Configuration, user
 from sparkdl.data.hadoop.streams import AnotherWayLeft, RequestRefused, reason
 from sparkdl.data.hadoop.web_errors import failure, place_of, plain
@@ -37,6 +37,8 @@ def new_client(scheme, authority, session=None):
     urls = ";".join(urls_of(conf, scheme, authority))
     if not conf.is_secure:
         return InsecureClient(urls, user=user(), **options)
+    if token := token_of(conf, scheme, authority):
+        return TokenClient(urls, token, **options)
     owner = f"{scheme}://{authority}, whose cluster knows users by Kerberos,"
     cure = "pip install 'sparkdl-hadoop[kerberos]', or use hdfs://, which needs none"
     with needs_package(owner, "requests-kerberos here", cure):
@@ -44,6 +46,13 @@ def new_client(scheme, authority, session=None):
     client = KerberosClient(urls, **options)
     kerberos.raise_failures(session.auth)
     return client
+
+
+def token_of(conf, scheme, authority):
+    """Returns this process's delegation token for a cluster, or None."""
+    hosts = [urlsplit(url).hostname for url in urls_of(conf, scheme, authority)]
+    default = conf.properties.get("fs.defaultFS", "").partition("://")[2].strip("/")
+    return tokens.token_for(hosts, authority or default)
 
 
 class NoHttp(BaseAdapter):

@@ -1,9 +1,8 @@
-"""Failures of Kerberos as its libraries word them, and the tokens that YARN's containers have.
+"""Failures of Kerberos, as its libraries word them.
 
 The texts are those of MIT Kerberos 1.20, hdfs-native 0.14 and Hadoop 3.5, seen on a secure HDFS.
 """
 
-import socket
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -11,7 +10,7 @@ import pytest
 from hdfs import HdfsError
 from requests import RequestException
 
-from sparkdl.data.hadoop import base, kerberos, native, web_client, web_errors
+from sparkdl.data.hadoop import base, kerberos, native, tokens, web_client, web_errors
 from sparkdl.data.hadoop.native_calls import as_os_error
 from sparkdl.data.hadoop.streams import RequestRefused, Starting, Unreachable
 from tests.data.hadoop.folders import configured
@@ -45,14 +44,14 @@ def of_requests(reason):
 @pytest.mark.parametrize("reason, cure, kind", FAILURES, ids=[row[0] for row in FAILURES])
 @pytest.mark.parametrize("worded", [of_hdfs_native, of_requests])
 def test_a_failure_has_a_reason_and_a_cure(monkeypatch, worded, reason, cure, kind):
-    monkeypatch.delenv(kerberos.TOKENS, raising=False)
+    monkeypatch.delenv(tokens.LOCATION, raising=False)
     monkeypatch.setattr(kerberos.platform, "node", lambda: "host")
     error = kerberos.failure(worded(reason))
     assert (type(error), str(error)) == (kind, f"Kerberos on host: {reason}; {cure}")
 
 
 def test_a_container_of_yarn_lacks_a_token_not_a_ticket(monkeypatch):
-    monkeypatch.setenv(kerberos.TOKENS, "/container_tokens")
+    monkeypatch.setenv(tokens.LOCATION, "/container_tokens")
     assert str(as_os_error(of_hdfs_native(NONE))).endswith(kerberos.GET_TOKEN)
 
 
@@ -153,30 +152,3 @@ def test_a_configuration_without_kerberos_is_named(tmp_path, monkeypatch):
         configured(tmp_path, monkeypatch, core=core)
         with pytest.raises(RequestRefused, match=f"{native.HUNG_UP}.*{ends}$"):
             native.NativeFiles("hdfs", "nn").info("/a")
-
-
-TOKENS = {  # services of the tokens: address that hdfs-native gets for hdfs://nn:8020
-    (b"10.0.0.8:8020", b"10.0.0.7:8020"): "10.0.0.7:8020",
-    (b"10.0.0.7:9000",): "nn:8020",
-    (b"nn:8020", b"10.0.0.7:8020"): "nn:8020",  # hadoop.security.token.service.use_ip=false
-    (): "nn:8020",
-}
-
-
-@pytest.mark.parametrize("services", TOKENS)
-def test_a_token_names_the_address_of_its_name_node(tmp_path, monkeypatch, services):
-    (tmp_path / "tokens").write_bytes(b"HDTS" + b"\0".join(services))
-    monkeypatch.setenv(kerberos.TOKENS, str(tmp_path / "tokens"))
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.7", 8020))]
-    monkeypatch.setattr(kerberos.socket, "getaddrinfo", lambda *_: found)
-    monkeypatch.setattr(native, "Client", lambda uri, config: uri)
-    configured(tmp_path, monkeypatch, core=SECURE)
-    assert native.NativeFiles.new_client("hdfs", "nn") == f"hdfs://{TOKENS[services]}"
-
-
-@pytest.mark.parametrize("core, tokens", [(SECURE, "/none"), (SECURE, ""), ({}, "")])
-def test_without_tokens_the_address_stays(tmp_path, monkeypatch, core, tokens):
-    monkeypatch.setenv(kerberos.TOKENS, tokens)
-    monkeypatch.setattr(native, "Client", lambda uri, config: uri)
-    configured(tmp_path, monkeypatch, core=core)
-    assert native.NativeFiles.new_client("hdfs", "nn") == "hdfs://nn:8020"
