@@ -13,6 +13,9 @@ log = logging.getLogger(__name__)
 _gone_on_with = {}  # {application: number of executors after a wait for more timed out}
 EXECUTOR_TIMEOUT = 30.0  # seconds to wait for requested executors
 PATIENCE = 10.0  # seconds until the wait for executors is logged
+SPECULATION = "spark.speculation"
+ENDS_IDLE = "spark.python.worker.killOnIdleTimeout"
+IDLE_LIMIT = "spark.python.worker.idleTimeoutSeconds"
 SETTLING = 1.0  # seconds; Spark's scheduler knows of a lost executor before its list of executors
 CURE = (
     "check whether the cluster has room for more (spark.executor.memory, cores, resources), and "
@@ -255,20 +258,35 @@ def launch_obstacle(sc):
     """Returns why communicating workers cannot all run at once in a stage, or None.
 
     Spark does not run barrier stages under dynamic allocation. The ordinary stage in their place
-    must run each task only once: a speculative copy would be a second worker of the same rank.
+    must run each task only once: a speculative copy would be a second worker of the same rank. A
+    worker gives Spark nothing until the fit ends, so it counts as idle.
     """
-    if dynamic(sc) and is_on(sc, "spark.speculation"):
-        return (
-            "spark.speculation is true, which would run slow workers twice with dynamic allocation"
-        )
+    if dynamic(sc) and is_on(sc, SPECULATION):
+        return f"{SPECULATION} is true, which would run slow workers twice with dynamic allocation"
+    if ends_idle_processes(sc):
+        limit = option(sc, IDLE_LIMIT)
+        return f"{ENDS_IDLE} is true, which would end workers that train for {IDLE_LIMIT}, {limit}"
     return None
+
+
+def ends_idle_processes(sc):
+    """Returns whether Spark ends Python processes that neither take nor give anything for long."""
+    is_limited = re.fullmatch(r"0*\s*[a-z]*", option(sc, IDLE_LIMIT, "0").strip()) is None
+    return is_limited and is_on(sc, ENDS_IDLE)
 
 
 def check_launch(sc):
     """Raises ConfigError if communicating workers cannot run in this session."""
-    if launch_obstacle(sc) is not None:
+    if launch_obstacle(sc) is None:
+        return
+    if ends_idle_processes(sc):
         raise ConfigError(
-            "spark.speculation must be false where workers talk to each other and "
-            "spark.dynamicAllocation.enabled is true, got true: Spark would run a second copy of a "
-            "slow worker; set it to false, or average through the driver"
+            f"{ENDS_IDLE} must be false where workers stay for a whole fit and {IDLE_LIMIT} is "
+            f"{option(sc, IDLE_LIMIT)}, got true: Spark would end them after that time, as they "
+            "give it nothing before the end; set it to false, or average through the driver"
         )
+    raise ConfigError(
+        f"{SPECULATION} must be false where workers talk to each other and "
+        "spark.dynamicAllocation.enabled is true, got true: Spark would run a second copy of a "
+        "slow worker; set it to false, or average through the driver"
+    )

@@ -33,6 +33,20 @@ def test_copies_of_slow_workers_are_refused_by_name(true):
     check_launch(context("local[2]", **both))
 
 
+IDLE = "python.worker.idleTimeoutSeconds"
+ENDS = {"python.worker.killOnIdleTimeout": "true"}
+
+
+def test_workers_that_spark_would_end_as_idle_are_refused():
+    ended = context("local[2]", **ENDS, **{IDLE: "90"})
+    with pytest.raises(ConfigError, match="killOnIdleTimeout must be false .* is 90, got true"):
+        check_launch(ended)
+    assert "would end workers that train for" in launch_obstacle(ended)
+    for never in ({}, {IDLE: "0"}, {IDLE: "0 s"}):
+        assert launch_obstacle(context("local[2]", **ENDS, **never)) is None
+    check_launch(context("local[2]", **{IDLE: "90"}))
+
+
 WANTED = [
     (context("local-cluster[ 3 , 1, 512]"), 3),
     (context("yarn", **{"executor.instances": "4"}), 4),
