@@ -26,6 +26,7 @@ from sparkdl.training.reporting.listeners import Listener
 
 log = logging.getLogger(__name__)
 POLL = 0.05
+KEPT = 10_000  # reports of each kind in the History of a stream, which may have no end
 GRACE = 60.0  # seconds for an inactive query to end
 ENDING = {"availableNow", "once"}  # triggers of queries that end by themselves
 
@@ -96,6 +97,7 @@ class StreamTrainer(Listener):
 
     def _add(self, history):
         self.history.extend(history)
+        self.history.keep_last(KEPT)
         self.stopped = history.end_reason
 
     def on_round(self, report, state):

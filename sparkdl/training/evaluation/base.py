@@ -82,6 +82,14 @@ class Evaluation:
         """The metric by which to compare networks; larger is better."""
         raise NotImplementedError
 
+    @property
+    def score_bytes(self) -> int:
+        """Bytes that `drop_scores` would free, about."""
+        return 0
+
+    def drop_scores(self) -> None:
+        """Frees the single scores, of which it keeps only the areas under their ROC curves."""
+
     def figures(self) -> dict[str, float]:
         """Returns the main metrics by name, as plain floats."""
         raise NotImplementedError

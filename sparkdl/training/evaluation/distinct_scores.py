@@ -30,6 +30,11 @@ class DistinctScores:
         self.entries()
         return self._exceeded
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all entries."""
+        return sum(array.nbytes for array in self.entries())
+
     def add(self, scores, truth):
         """Counts `scores` (n, columns) with `truth` (n, columns) of bools."""
         enough = max(FIRST, self.limit + scores.shape[1])  # distinct ones exceed the limit

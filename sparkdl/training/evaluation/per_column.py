@@ -62,6 +62,13 @@ class PerColumn:
         """True if `auc` and `roc` are of the scores themselves, not of bins."""
         return self.scores.exact
 
+    @property
+    def score_bytes(self) -> int:
+        return self.scores.nbytes
+
+    def drop_scores(self) -> None:
+        self.scores = self.scores.without_scores()
+
     def auc_rows(self) -> list[list[str]]:
         """Returns a row for a report if the AUC is not exact."""
         return [] if self.auc_is_exact else [["auc is off by at most", f"{self.auc_error():.4f}"]]

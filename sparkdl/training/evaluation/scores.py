@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkdl.training.evaluation.distinct_scores import LIMIT, DistinctScores
-from sparkdl.training.evaluation.packed_counts import pack, unpack
+from sparkdl.training.evaluation.packed_counts import narrow, pack, unpack
 from sparkdl.training.evaluation.row_blocks import blocks_of
 
 FAR = 16.0
@@ -38,14 +38,17 @@ class ScoreCounts:
     trained networks crowd at 0 and 1, where bins of equal width in probability would lump them
     together.
 
+    `known` is (auc, auc_error) if the scores were dropped, and the bins have become small types.
+
     Shapes
     ------
-    positive, negative (columns, bins) int64
+    positive, negative (columns, bins) integers
     """
 
     positive: np.ndarray
     negative: np.ndarray
     distinct: DistinctScores
+    known: tuple[np.ndarray, np.ndarray] | None = None
 
     @classmethod
     def empty(cls, columns, bins, limit=LIMIT):
@@ -58,8 +61,22 @@ class ScoreCounts:
         """True if each distinct score is known, not only its bin."""
         return not self.distinct.is_exceeded
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that `without_scores` would free, about."""
+        bins = self.positive.nbytes + self.negative.nbytes
+        return 0 if self.known is not None else bins + self.distinct.nbytes
+
+    def without_scores(self):
+        """Returns counts that take little memory: areas are the same, curves are of bins."""
+        known, bins = (self.auc(), self.auc_error()), map(narrow, (self.positive, self.negative))
+        return ScoreCounts(*bins, DistinctScores(0), known)
+
     def add(self, scores, truth):
         """Counts `scores` (n, columns) in [0, 1] with `truth` (n, columns) of bools."""
+        if self.known is not None:
+            self.positive, self.negative = (x.astype(np.int64) for x in self._bins)
+            self.known = None
         for part in blocks_of(scores.shape):
             self._add_to_bins(scores[part], truth[part])
         self.distinct.add(scores, truth)
@@ -73,8 +90,13 @@ class ScoreCounts:
         np.add.at(negative, place.reshape(-1), 1)
         np.subtract.at(negative, yes, 1)
 
+    @property
+    def _bins(self):
+        return self.positive, self.negative
+
     def __add__(self, other):
-        counts = self.positive + other.positive, self.negative + other.negative
+        pairs = zip(self._bins, other._bins, strict=True)
+        counts = (np.add(one, more, dtype=np.int64) for one, more in pairs)
         return ScoreCounts(*counts, self.distinct + other.distinct)
 
     def arrays(self):
@@ -91,11 +113,12 @@ class ScoreCounts:
 
     def __getstate__(self):
         bins = pack(self.positive), pack(self.negative)
-        return {"shape": self.positive.shape, "bins": bins, "distinct": self.distinct}
+        more = {"distinct": self.distinct, "known": self.known}
+        return {"shape": self.positive.shape, "bins": bins} | more
 
     def __setstate__(self, state):
         self.positive, self.negative = (unpack(one, state["shape"]) for one in state["bins"])
-        self.distinct = state["distinct"]
+        self.distinct, self.known = state["distinct"], state.get("known")
 
     def roc(self, column):
         """Returns the Roc of one column; rates are nan without positives or without negatives."""
@@ -103,7 +126,7 @@ class ScoreCounts:
             scores, positive, negative = (array[::-1] for array in self.distinct.of(column))
             return _curve(scores, positive, negative)
         positive, negative = self.positive[column, ::-1], self.negative[column, ::-1]
-        used = positive + negative > 0
+        used = (positive > 0) | (negative > 0)
         edges = np.arange(self.positive.shape[1])[::-1][used]
         return _curve(edge_of(edges, self.positive.shape[1]), positive[used], negative[used])
 
@@ -118,6 +141,8 @@ class ScoreCounts:
         Fawcett, An introduction to ROC analysis (2006), section 7: the chance that a positive
         scores above a negative, ties counting half.
         """
+        if self.known is not None:
+            return self.known[0]
         if not self.exact:
             return _per_pair(_wins(self.positive, self.negative), self)
         columns = range(len(self.positive))
@@ -126,6 +151,8 @@ class ScoreCounts:
 
     def auc_error(self) -> float:
         """Returns the largest possible error of `auc` due to bins, (columns,)."""
+        if self.known is not None:
+            return self.known[1]
         ties = np.sum(self.positive * self.negative.astype(np.float64), axis=1)
         return _per_pair(0.5 * ties * (not self.exact), self)
 

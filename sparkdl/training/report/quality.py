@@ -69,4 +69,5 @@ def score_counts(scores):
         parts = [scores.distinct.of(column) for column in range(columns)]
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
     centers = np.tile(center_of(np.arange(bins), bins), columns)
-    return centers, scores.positive.reshape(-1), scores.negative.reshape(-1)
+    counts = scores.positive, scores.negative
+    return centers, *(count.reshape(-1).astype(np.int64) for count in counts)

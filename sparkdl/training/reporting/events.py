@@ -42,7 +42,7 @@ class ValidationDone(NamedTuple):
         phases.end("evaluation")
 
     def tell(self, history, listeners):
-        history.validations.append(self.report)
+        history.add_validation(self.report)
         listeners.on_validation(self.report, self.state)
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sparkdl.training.evaluation.base import Evaluation
     from sparkdl.training.network import Network
 
+SCORES = 2**28  # bytes of the scores in the evaluations of a History
 SUMS = "sums"  # key of the last epoch's sums in a checkpoint's extra
 KEPT = "reading took nothing: the records were kept from an earlier fit"
 
@@ -38,6 +39,8 @@ class History:
     """Reports of a fit, in the order in which they were made.
 
     A round that was repeated because a worker was lost counts once.
+    Where the scores of evaluations take more than 256 MiB, earlier evaluations have none: their
+    areas under ROC curves are the same, their curves are of bins.
 
     Parameters
     ----------
@@ -97,7 +100,19 @@ class History:
     def end_epoch(self, validation: "Evaluation | None" = None) -> EpochReport:
         """Closes the epoch of the last round and returns its EpochReport."""
         self.epochs.append(EpochReport.of_sums(self._sums(), validation))
+        limit_scores(self.epochs)
         return self.epochs[-1]
+
+    def add_validation(self, report: ValidationReport) -> None:
+        self.validations.append(report)
+        limit_scores(self.validations)
+
+    def keep_last(self, count: int) -> None:
+        """Forgets all reports of each kind but the last `count`."""
+        for reports in (self.rounds, self.round_ends, self.epochs, self.validations):
+            del reports[:-count]
+        for reports in (self.restarts, self.restart_times):
+            del reports[:-count]
 
     def note_sums(self, extra: dict[str, Any]) -> None:
         """Notes what a fit needs to know that goes on inside the epoch of the last round."""
@@ -128,6 +143,8 @@ class History:
         self.rounds += later.rounds
         self.epochs += later.epochs
         self.validations += later.validations
+        limit_scores(self.epochs)
+        limit_scores(self.validations)
         self.restarts += later.restarts
         self.round_ends += [wall + end for end in later.round_ends]
         self.restart_times += [wall + second for second in later.restart_times]
@@ -276,6 +293,21 @@ class History:
         parts += [_worker_table(self.by_worker()), self.aggregation, where]
         parts += [format_skipped(self.skipped), restarts, self.end_reason]
         return "\n\n".join(filter(None, parts))
+
+
+def limit_scores(reports: "Sequence[EpochReport | ValidationReport]") -> None:
+    """Drops the scores of the earlier evaluations where all together take more than SCORES bytes.
+
+    Evaluations without scores end the search, as those before them have none, either.
+    """
+    held = 0
+    for report in reversed(reports):
+        size = getattr(report.validation, "score_bytes", 0)
+        held += size
+        if not size:
+            return
+        if held > SCORES and report is not reports[-1]:
+            report.validation.drop_scores()
 
 
 def _epoch_table(epochs):

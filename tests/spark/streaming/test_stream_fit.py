@@ -14,10 +14,12 @@ from pyspark.sql import DataFrame
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, ConfigError, DataError, WorkerError
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.streaming import stream_fit
 from sparkdl.spark.streaming.stream_folder import StreamFolder
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.steering import StopTraining
@@ -25,6 +27,7 @@ from sparkdl.training.saving.checkpoint import Checkpoints, latest
 from tests.interop.caffe.solver_files import write_solver
 from tests.spark.networks import data, rich
 from tests.training.models import assert_equal
+from tests.training.reports import report
 
 MASTER = ParameterAveraging(
     aggregation="driver", batch_size_per_worker=4, averaging_frequency=2, workers=2
@@ -291,3 +294,15 @@ def test_a_solver_that_says_when_to_stop_takes_no_stream(spark, folder, tmp_path
         net.fit(stream(spark, folder), trigger=NOW)
     assert spark._jsc.sc().dagScheduler().numTotalJobs() == jobs
     assert not spark.streams.active
+
+
+def test_the_history_of_a_stream_does_not_grow_for_ever(monkeypatch):
+    monkeypatch.setattr(stream_fit, "KEPT", 3)
+    trainer = stream_fit.StreamTrainer(None, None, None)
+    for number in range(5):
+        part = History()
+        part.add_round(report(number))
+        part.end_epoch()
+        trainer._add(part)
+    assert [each.epoch for each in trainer.history.epochs] == [2, 3, 4]
+    assert len(trainer.history.rounds) == 3

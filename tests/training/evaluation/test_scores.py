@@ -1,5 +1,7 @@
 """ROC and AUC from binned scores, compared with scikit-learn on the scores themselves."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn import metrics
@@ -110,3 +112,34 @@ def test_columns_are_counted_apart(rng):
     counts.add(scores, truth)
     alone = [counted(scores[:, c], truth[:, c]).auc()[0] for c in range(3)]
     np.testing.assert_array_equal(counts.auc(), alone)
+
+
+@pytest.mark.parametrize("limit", [0, 10**6], ids=["bins", "exact"])
+def test_without_scores_areas_stay_and_curves_are_of_bins(rng, limit):
+    scores, truth = rng.random((3000, 2)), rng.random((3000, 2)) < 0.3
+    whole, binned = (ScoreCounts.empty(2, 64, size) for size in (limit, 0))
+    for one in (whole, binned):
+        one.add(scores, truth)
+    small = whole.without_scores()
+    for counts in (small, pickle.loads(pickle.dumps(small))):
+        np.testing.assert_array_equal(counts.auc(), whole.auc())
+        np.testing.assert_array_equal(counts.auc_error(), whole.auc_error())
+        for found, expected in zip(counts.roc(1), binned.roc(1), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert not small.nbytes and whole.nbytes > 50 * small.positive.nbytes * bool(limit)
+
+
+def test_counts_without_scores_grow_beyond_small_types(rng):
+    """A bin of 100 positives and 100 negatives fits int8, but not together, nor twice."""
+    scores, truth = np.full((200, 1), 0.5), np.arange(200)[:, np.newaxis] % 2 == 0
+    small, whole = ScoreCounts.empty(1, 4), ScoreCounts.empty(1, 4, 0)
+    for one in (small, whole):
+        one.add(scores, truth)
+    small = small.without_scores()
+    assert small.positive.dtype == np.int8
+    for one in (small, small + small, (small + small).without_scores()):
+        np.testing.assert_array_equal(one.roc(0).true_positive_rate, [0, 1])
+    assert (small + small).positive.sum() == 200
+    small.add(scores, truth)
+    assert small.positive.sum() == small.negative.sum() == 200
+    np.testing.assert_array_equal(small.auc(), (whole + whole).auc())

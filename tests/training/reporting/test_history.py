@@ -7,8 +7,9 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.training.evaluation import Classification
+from sparkdl.training.reporting import history as history_module
 from sparkdl.training.reporting.history import SUMS, History
-from sparkdl.training.reporting.reports import EpochSums, WorkerFigures
+from sparkdl.training.reporting.reports import EpochSums, ValidationReport, WorkerFigures
 from tests.training.reports import report
 
 
@@ -23,6 +24,33 @@ def history(epochs=2, validation=None):
 
 def evaluation():
     return Classification(2).add(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0, 1]))
+
+
+def test_earlier_evaluations_have_no_single_scores_where_they_take_much_memory(monkeypatch):
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet(np.ones(3), 2000)
+    judged = [Classification(3).add(probabilities, rng.integers(0, 3, 2000)) for _ in range(5)]
+    figures, size = [one.figures() for one in judged], judged[0].score_bytes
+    monkeypatch.setattr(history_module, "SCORES", 3 * size)
+    kept, later = History(), History()
+    for number, one in enumerate(judged):
+        kept.add_round(report(epoch=number))
+        kept.end_epoch(one)
+        later.add_validation(ValidationReport(iteration=number, epoch=0, validation=one))
+    assert [one.auc_is_exact for one in judged] == [False, False, True, True, True]
+    assert [one.validation.figures() for one in kept.epochs] == figures
+    monkeypatch.setattr(history_module, "SCORES", 0)
+    history().extend(later)
+    kept.extend(History())
+    assert [one.auc_is_exact for one in judged] == [False] * 4 + [True]
+    assert [one.figures() for one in judged] == figures
+
+
+def test_the_last_reports_are_kept():
+    kept = history(epochs=3, validation=evaluation())
+    kept.keep_last(2)
+    assert [one.epoch for one in kept.epochs] == [1, 2]
+    assert len(kept.rounds) == len(kept.round_ends) == 2
 
 
 def test_an_epoch_sums_its_rounds_and_weights_the_loss_by_examples():
