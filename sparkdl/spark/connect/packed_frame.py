@@ -10,7 +10,8 @@ from sparkdl.errors import NoRecords
 from sparkdl.spark.inference.arrow_map import with_plain_names
 from sparkdl.spark.jobs.job import clear_errors
 from sparkdl.spark.records.column_types import arrow_schema
-from sparkdl.spark.records.records import pack_batch, table_batches, unpack_batch, until_failure
+from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
+from sparkdl.spark.records.records import table_batches, until_failure
 from sparkdl.training.workers.contribution import Failure
 from sparkdl.training.workers.frozen_modules import freeze_modules
 

@@ -15,7 +15,7 @@ from sparkdl.errors import WorkerError
 from sparkdl.spark.gpu_process.dispatch import run_on_device
 from sparkdl.spark.jobs.shared_value import LocalValue
 from sparkdl.spark.launch.team import WorkerRank
-from sparkdl.spark.launch.worker_stage import train
+from sparkdl.spark.launch.worker_training import train
 
 log = logging.getLogger(__name__)
 MEETING = 60.0  # seconds for all tasks of a stage, which begin together, to exchange messages

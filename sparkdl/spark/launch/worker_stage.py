@@ -22,14 +22,13 @@ from sparkdl.spark.jobs.command_size import check_command
 from sparkdl.spark.jobs.error_notes import note_errors
 from sparkdl.spark.jobs.job import describe_jobs, message, no_waiting_for_locality, watch
 from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, count_tasks, job_ids
-from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import SharedValue, sharing
 from sparkdl.spark.jobs.slot_request import SlotWish
 from sparkdl.spark.jobs.stage_failure import failure, first_failure
 from sparkdl.spark.jobs.task_resources import computing_with, with_resources
 from sparkdl.spark.jobs.waiting import FewerSlots
 from sparkdl.spark.launch.team import Team
-from sparkdl.spark.launch.worker_shares import split_items
+from sparkdl.spark.launch.worker_training import train
 
 log = logging.getLogger(__name__)
 GRACE = 15.0  # seconds; Spark kills the process of a cancelled task after about 4
@@ -181,14 +180,3 @@ def check_first_attempt(context, workers):
     if context.attemptNumber() and not isinstance(context, BarrierTaskContext):
         ranks = ", ".join(str(worker.rank) for worker in workers)
         raise WorkerError(f"worker {ranks}: its task was lost, and Spark has started it again")
-
-
-def train(task, shared, evaluates, worker, items):
-    """Trains in the process that computes for a worker; yields nothing."""
-    rank, start = worker.rank, time.perf_counter()
-    with sign_logs(rank, worker.size):
-        with split_items(items) as (blocks, validation):
-            log.info("begins to train")
-            task(shared.value, rank, blocks, validation if evaluates else None)
-        log.info("has trained for %.1f s", time.perf_counter() - start)
-    return iter(())

@@ -8,10 +8,8 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from typing import Any
 
-import numpy as np
 import pyarrow
 from pyspark import RDD, TaskContext
 from pyspark.sql import DataFrame
@@ -29,6 +27,7 @@ from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.records.column_types import arrow_schema, sql_schema
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.locality import split_rdd
+from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
 from sparkdl.spark.records.table_pieces import check_pieces
 from sparkdl.training.workers.contribution import Failure
@@ -236,21 +235,6 @@ def table_batches(schema, columns, partition, tables):
     for _, batch in check_pieces(schema, columns, partition, tables):
         if len(batch):
             yield batch
-
-
-def pack_batch(batch):
-    """Returns a Batch as bytes in numpy's own format."""
-    file = BytesIO()
-    columns = {f".{name}": column for name, column in batch.columns.items()}
-    np.savez(file, ids=batch.ids, **columns)
-    return file.getvalue()
-
-
-def unpack_batch(data):
-    """Returns the Batch from bytes of `pack_batch`."""
-    with np.load(BytesIO(data), allow_pickle=False) as arrays:
-        ids, columns = arrays["ids"], {n: arrays[n] for n in arrays.files if n != "ids"}
-    return Batch(ids=ids, columns={name[1:]: column for name, column in columns.items()})
 
 
 def of_row(row):
