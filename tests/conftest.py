@@ -18,13 +18,13 @@ from tests.support.jax_programs import forget_programs, keep_programs
 from tests.support.jvm import frugal_spark
 from tests.support.lanes import in_order, needs_jvm
 from tests.support.loaded_daemon import IN_TESTS
-from tests.support.processes import fork_workers
+from tests.support.processes import load_tests
 
 settings.register_profile(  # a busy machine is no fault of an example
     "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
-fork_workers()
+load_tests()
 keep_programs()  # before the first test file loads JAX
 break_lines_with_calls()
 

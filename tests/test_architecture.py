@@ -95,7 +95,11 @@ HOME = {
     "torch": {"interop/torch", "interop/keras/live"},
     "cloudpickle": {"interop/live"},  # for functions sent from the driver to its executors
     "ml_dtypes": {"engine"},
-    "socket": {"exchange", "spark/cluster_check", "data/hadoop"},  # data/hadoop: only addresses
+    # data/hadoop: only addresses; fork_server: pairs of sockets, to pass files
+    "socket": {
+        *("exchange", "spark/cluster_check", "data/hadoop"),
+        "training/workers/fork_server",
+    },
     "selectors": {"exchange"},
     "ssl": {"exchange"},
     "cryptography": {"exchange"},

@@ -1,75 +1,86 @@
-"""A fork server of pyspark's daemon, with all its modules: the processes of tasks begin at once.
+"""Fork servers of the processes of Spark's tasks: forks of pyspark's daemon, with all its modules.
 
-For users they are spawned. Each would import numpy, pyspark and sparkdl anew, which takes longer
-than what a test computes.
+For users each such process starts a server of its own, which imports numpy, pyspark and sparkdl
+anew; that takes longer than what a test computes.
 """
 
 import os
 import signal
 import socket
-from multiprocessing import connection, forkserver, get_context, parent_process
-from pathlib import Path
-from threading import Thread
+import subprocess
+from functools import partial
+from multiprocessing import connection
 
 import psutil
 
-from sparkdl.spark.gpu_process import process as gpu_process
+from sparkdl.training.workers.fork_server import server_process
+from sparkdl.training.workers.fork_server.server import main
 
-CONTEXT = get_context("forkserver")
-NAME = "spawn_main"  # of such a process; it is in the command line of a spawned one
-
-
-class Forking:
-    """Replaces the context "spawn" of sparkdl.spark.gpu_process.process."""
-
-    Pipe = staticmethod(CONTEXT.Pipe)
-
-    @staticmethod
-    def Process(target, args, daemon):
-        own = dict(os.environ), target, *args
-        return CONTEXT.Process(target=begin_as_spawned, args=own, daemon=daemon)
+NAMES = "sparkdl-worker", "spawn_main"  # of a process, or in its command line
 
 
 def is_spawned(pid):
     """Returns whether a task has started this process, not Spark's daemon, which keeps its own."""
     try:
         process = psutil.Process(pid)
-        return process.name() == NAME or NAME in " ".join(process.cmdline())
+        return any(name in " ".join([process.name(), *process.cmdline()]) for name in NAMES)
     except psutil.Error:
         return False
 
 
-def begin_as_spawned(environ, serve, pipe, parent, *arguments):
-    """Runs `serve` in the environment of its owner, with whom it ends."""
-    Path("/proc/self/comm").write_text(NAME)
-    os.environ.clear()
-    os.environ.update(environ)
-    Thread(target=end_with_owner, daemon=True).start()
-    serve(pipe, os.getppid(), *arguments)
+def fork_servers():
+    """Makes the forks of this process, which has no threads, have servers that load nothing.
 
-
-def end_with_owner():
-    connection.wait([parent_process().sentinel])
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def fork_processes():
-    """Forks the server from this process, which has no threads; all forks of this one share it.
-
-    It ends with the last of them. On Linux.
+    These are forked from another fork of this process, which ends with the last of them. On Linux.
     """
-    server, (alive, held) = forkserver._forkserver, os.pipe()
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind("")  # the system chooses a name, which is no file
-    listener.listen()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if not os.fork():
-        os.close(held)
-        try:
-            forkserver.main(listener.detach(), alive, [])
-        finally:
-            os._exit(0)  # without what this process would do at its end
-    server._forkserver_address, server._forkserver_alive_fd = listener.getsockname(), held
-    listener.close()
+        ours.close()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        while files := socket.recv_fds(theirs, 1, 2)[1]:
+            if not os.fork():
+                theirs.close()
+                serve(*files)
+            for file in files:
+                os.close(file)
+        os._exit(0)
+    theirs.close()
+    server_process.launch = partial(launch, ours)
+
+
+def serve(file, _alive):
+    """Serves an owner, in a fork, which ends without what its daemon would do at its end."""
+    code = 1
+    try:
+        main(file, [])
+    except SystemExit as end:
+        code = end.code
+    finally:
+        os._exit(code)
+
+
+def launch(asked, far, modules):
+    """Replaces `launch` of sparkdl.training.workers.fork_server.server_process."""
+    ends, alive = os.pipe()
+    socket.send_fds(asked, [b"f"], [far.fileno(), alive])
     os.close(alive)
-    server.ensure_running = lambda: None  # it asks for a child of its own
-    gpu_process.SPAWNING = Forking
+    return Launched(ends)
+
+
+class Launched:
+    """The part of a subprocess.Popen that is used of a server."""
+
+    def __init__(self, ends):
+        self._ends, self.returncode = ends, None
+
+    def wait(self, limit=None):
+        """Waits until all have ended that have the other end of the pipe."""
+        if self.returncode is None:
+            if not connection.wait([self._ends], limit):
+                raise subprocess.TimeoutExpired("a server", limit)
+            self.returncode = 0
+
+    def kill(self):
+        """Leaves it: its owner has hung up."""
+        self.returncode = 0

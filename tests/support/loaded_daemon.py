@@ -37,9 +37,9 @@ def load():
 
 
 if __name__ == "__main__":
-    from tests.support.fork_server import fork_processes
+    from tests.support.fork_server import fork_servers
 
     load()
     if sys.platform == "linux":
-        fork_processes()
+        fork_servers()
     daemon.manager()

@@ -5,10 +5,13 @@ The server does no work itself, so it has no threads that a fork would lose; it 
 
 import multiprocessing
 
-from sparkdl.training.workers import local
+import psutil
+
+from sparkdl.training.workers.fork_server.own_server import SERVER
 
 LOADED = ["pytest", "sparkdl.exchange.group", "sparkdl.exchange.store", "tests.exchange.crew"]
 LOADED += ["tests.exchange.devices.places", "tests.training.tasks"]
+OF_TESTS = ["pytest", "tests.training.tasks"]
 LOADED += ["sparkdl.training.workers.local", "sparkdl.training.masters.registry"]
 LOADED += ["sparkdl.training.resident.lifecycle", "sparkdl.training.rounds.block_training"]
 LOADED += ["sparkdl.engine.native.jit", "llvmlite.binding"]
@@ -18,6 +21,12 @@ forking = multiprocessing.get_context("forkserver")
 forking.set_forkserver_preload(LOADED)
 
 
-def fork_workers():
-    """Makes LocalWorkers fork its processes from the server; for users it spawns them."""
-    local.SPAWNING = forking
+def children():
+    """Returns this process's descendants, zombies included, but for fork servers, which stay."""
+    found = psutil.Process().children(recursive=True)
+    return {process for process in found if process.name() != "sparkdl-forks"}
+
+
+def load_tests():
+    """Makes the server of LocalWorkers load modules of tests, too; for users it loads its own."""
+    SERVER.load(OF_TESTS)

@@ -1,4 +1,4 @@
-"""Processes that a fork server gives to all forks of its owner; in a program of its own."""
+"""Fork servers that a process gives to all its forks; in a program of its own."""
 
 import subprocess
 import sys
@@ -11,37 +11,40 @@ from tests.support.waiting import gone, until
 PROGRAM = """
 import os, signal
 import psutil
-from tests.support.fork_server import fork_processes, is_spawned
-fork_processes()
-[server] = psutil.Process().children()
+from tests.support.fork_server import fork_servers, is_spawned
+fork_servers()
+[source] = psutil.Process().children()
 from sparkdl.spark.gpu_process.process import GpuProcess
 from tests.support.waiting import gone, until
 
-own = GpuProcess((), 0)
-assert psutil.Process(own._process.pid).ppid() == server.pid
-assert until(lambda: is_spawned(own._process.pid)) and not is_spawned(os.getpid())
+def start():
+    process = psutil.Process(GpuProcess((), 0)._process.pid)
+    assert until(lambda: is_spawned(process.pid)) and not is_spawned(process.ppid())
+    assert process.parent().ppid() == source.pid
+    return process
 
+own = start()
+assert not is_spawned(os.getpid())
 ends, begins = os.pipe()
 fork = os.fork()
 if not fork:
-    process = GpuProcess((), 0)
-    os.write(begins, str(process._process.pid).encode())
+    os.write(begins, str(start().pid).encode())
     signal.pause()
 other = psutil.Process(int(os.read(ends, 20)))
-assert until(lambda: is_spawned(other.pid)) and other.ppid() == server.pid
+server = other.parent()
+assert server != own.parent()
 os.kill(fork, signal.SIGKILL)
-assert until(lambda: gone(other)), "it outlives its owner"
-own.kill()
-assert not own.is_alive() and server.is_running()
-print(server.pid)
+assert until(lambda: gone(other) and gone(server)), "they outlive their owner"
+assert own.is_running() and own.parent().is_running()
+print(source.pid, own.ppid(), own.pid)
 """
 
 
-def test_they_end_with_their_owner_and_the_server_with_the_last():
+def test_they_end_with_their_owner_and_their_source_with_the_last():
     program = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(program, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
-    assert until(lambda: has_ended(int(done.stdout)))
+    assert until(lambda: all(map(has_ended, map(int, done.stdout.split()))))
 
 
 def has_ended(pid):

@@ -16,9 +16,9 @@ def rng():
 
 @pytest.fixture(scope="module")
 def spawned():
-    """Makes worker processes spawn, as they do for users, in the current environment."""
+    """Makes worker processes spawn, as they do where there is no fork server."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local, "SPAWNING", multiprocessing.get_context("spawn"))
+        patch.setattr(local, "PROCESSES", multiprocessing.get_context("spawn"))
         yield
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas
-import psutil
 import pytest
 
 from sparkdl.data.batches.batch import Batch
@@ -15,6 +14,7 @@ from sparkdl.training.inputs.sources import as_source
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network, first_state
 from sparkdl.training.saving.checkpoint import Checkpoints
+from tests.support.processes import children
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron, softmax_net, whole_net
 
@@ -224,12 +224,12 @@ def test_a_transform_is_part_of_the_data(crews, rng):
 
 def test_fits_arrays_with_a_few_words(x, labels):
     """The shortest use: the default master, and workers of its own that are gone afterwards."""
-    before = {p.pid for p in psutil.Process().children(recursive=True)}
+    before = children()
     network = Network(perceptron())
     history = network.fit((x, labels), epochs=2)
     assert [report.examples for report in history.epochs] == [20, 20]
     assert network.state.epoch == 2 and history.rounds[0].workers == 2
-    assert not {p.pid for p in psutil.Process().children(recursive=True)} - before
+    assert not children() - before
 
 
 def test_more_workers_may_be_asked_for(x, labels):

@@ -1,9 +1,6 @@
 """Main loop of a process that computes for a Spark task."""
 
-import ctypes
-import os
 import signal
-import sys
 import traceback
 from contextlib import suppress
 
@@ -11,28 +8,21 @@ from sparkdl.error_messages import error_to_json
 from sparkdl.errors import SparkdlError
 from sparkdl.nn.execution.device import choose_backend, describe_device, restrict_gpus
 from sparkdl.spark.gpu_process.packing import pack, unpack
+from sparkdl.training.workers.fork_server.forked_process import end_with, is_forked
 
-PARENT_DEATH_SIGNAL = 1  # of prctl
 NO_GPU = "no GPU"
 
 
 def serve(pipe, parent, addresses, turn):
     """Runs the jobs sent through the pipe, until the other end hangs up or ends."""
-    end_with(parent)
+    if not is_forked():
+        end_with(parent)
     restrict_gpus(addresses, turn)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for Spark's driver
     task_pipe = TaskPipe(pipe)
     with suppress(EOFError, OSError):  # the other end has hung up
         while True:
             task_pipe.compute(pipe.recv_bytes())
-
-
-def end_with(parent):
-    """Makes this process die with its parent, however that ends; on Linux."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != parent:  # the parent has already ended
-        os._exit(1)
 
 
 class TaskPipe:

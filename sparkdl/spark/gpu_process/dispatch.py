@@ -1,7 +1,7 @@
 """Execution of tasks that use a GPU in separate processes, independent of Spark.
 
 Spark forks the processes of its tasks and reuses them, so none of them may use CUDA: their GPU
-memory would stay allocated, and a hanging call could not be ended. A spawned process ends with the
+memory would stay allocated, and a hanging call could not be ended. The other process ends with the
 task if workers train together, and otherwise with the process that it computes for.
 """
 

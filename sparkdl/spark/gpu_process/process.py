@@ -1,18 +1,28 @@
-"""A spawned process for GPU computations, as seen by its parent."""
+"""A process for GPU computations, as seen by its parent."""
 
 import logging
-import multiprocessing
 import os
 import platform
 
 from sparkdl.errors import WorkerError
 from sparkdl.spark.gpu_process.child import serve
 from sparkdl.spark.gpu_process.packing import pack, unpack
+from sparkdl.training.workers.fork_server.contexts import describe_end, process_context
 
 log = logging.getLogger(__name__)
 ENDING = 30.0  # seconds for one that is killed to end
 GRACE = 5.0  # seconds for a process to end once its pipe is closed
-SPAWNING = multiprocessing.get_context("spawn")  # a fork would not be able to use CUDA
+MODULES = [  # that a worker needs for a fit; none calls CUDA
+    "sparkdl.spark.gpu_process.child",
+    "sparkdl.spark.launch.worker_training",
+    "sparkdl.training.masters.registry",
+    "sparkdl.training.resident.fit_setup",
+    "sparkdl.training.resident.lifecycle",
+    "sparkdl.training.rounds.block_training",
+    "sparkdl.engine.native.jit",
+    "llvmlite.binding",
+]
+PROCESSES = process_context(MODULES)
 
 
 class GpuProcess:
@@ -29,9 +39,9 @@ class GpuProcess:
     def __init__(self, addresses, turn):
         self.addresses = addresses
         self.device = f"GPU {', '.join(addresses)}" if addresses else "device not known yet"
-        self._pipe, far = SPAWNING.Pipe()
+        self._pipe, far = PROCESSES.Pipe()
         arguments = far, os.getpid(), addresses, turn
-        self._process = SPAWNING.Process(target=serve, args=arguments, daemon=True)
+        self._process = PROCESSES.Process(target=serve, args=arguments, daemon=True)
         self._process.start()
         far.close()
 
@@ -80,4 +90,4 @@ class GpuProcess:
 
     def _loss_error(self):
         self._process.join(GRACE)
-        return WorkerError(f"{self}: ended with exit code {self._process.exitcode}")
+        return WorkerError(f"{self}: ended with {describe_end(self._process)}")

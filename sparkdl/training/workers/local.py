@@ -1,6 +1,5 @@
 """Workers that are processes of this machine: for tests, notebooks and single large hosts."""
 
-import multiprocessing
 import os
 import signal
 import time
@@ -16,12 +15,22 @@ from sparkdl.data.source import read_splits
 from sparkdl.errors import ConfigError, WorkerError
 from sparkdl.nn.execution.device import restrict_gpus
 from sparkdl.training.workers.contribution import Failure, tree_total
+from sparkdl.training.workers.fork_server.contexts import describe_end, process_context
 from sparkdl.training.workers.frozen_modules import freeze_modules
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 from sparkdl.training.workers.main_script import UNGUARDED, WORKER, check_script, unguarded_error
 
 GRACE = 5.0  # seconds for an idle process to end by itself
-SPAWNING = multiprocessing.get_context("spawn")  # a fork would lack other libraries' threads
+MODULES = [  # that a worker needs for a fit
+    "sparkdl.training.workers.local",
+    "sparkdl.training.masters.registry",
+    "sparkdl.training.resident.fit_setup",
+    "sparkdl.training.resident.lifecycle",
+    "sparkdl.training.rounds.block_training",
+    "sparkdl.engine.native.jit",
+    "llvmlite.binding",
+]
+PROCESSES = process_context(MODULES)  # a fork of this process would lack libraries' threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +52,8 @@ class LocalBlocks:
 class LocalWorkers:
     """Processes on this machine.
 
-    They are spawned, not forked: a fork loses the threads of other libraries and may then wait for
-    them forever. A script that uses them therefore needs `if __name__ == "__main__":`.
+    They are no forks of this process: a fork loses the threads of other libraries and may then wait
+    for them forever. A script that uses them therefore needs `if __name__ == "__main__":`.
 
     Parameters
     ----------
@@ -162,9 +171,9 @@ class WorkerProcess:
 
     def __init__(self, rank, threads, timeout):
         self.rank, self.timeout = rank, timeout
-        self.pipe, far = SPAWNING.Pipe()
+        self.pipe, far = PROCESSES.Pipe()
         options = {"name": WORKER, "daemon": True}
-        self.process = SPAWNING.Process(target=serve, args=(far, threads, rank), **options)
+        self.process = PROCESSES.Process(target=serve, args=(far, threads, rank), **options)
         self.process.start()
         far.close()
 
@@ -207,7 +216,7 @@ class WorkerProcess:
         self.process.join(GRACE)
         if self.process.exitcode == UNGUARDED:
             return unguarded_error()
-        return WorkerError(f"{self}: ended with exit code {self.process.exitcode} {when}")
+        return WorkerError(f"{self}: ended with {describe_end(self.process)} {when}")
 
 
 def serve(pipe, threads, rank=0):

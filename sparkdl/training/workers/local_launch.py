@@ -14,7 +14,7 @@ END = "end"  # sent after the blocks, and after the validation batches
 
 @dataclass(frozen=True)
 class ResidentJob:
-    """The job of a spawned process: a task for one of several ranks. Records follow."""
+    """The job of a process: a task for one of several ranks. Records follow."""
 
     task: Any
     shared: Any

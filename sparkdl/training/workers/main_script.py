@@ -1,6 +1,6 @@
-"""Guard against scripts that start workers while spawned processes import them.
+"""Guard against scripts that start workers while worker processes import them.
 
-A spawned process first of all imports its owner's script, if there is one.
+A worker process first of all imports its owner's script, if there is one.
 """
 
 import multiprocessing
@@ -37,7 +37,7 @@ def check_script():
 
 
 def script():
-    """Returns the path of the script that spawned processes will import, or None.
+    """Returns the path of the script that worker processes will import, or None.
 
     A module run by `python -m` is imported by name; an interactive interpreter, a notebook and
     `python -c` have nothing to import.

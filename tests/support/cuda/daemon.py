@@ -1,6 +1,6 @@
 """pyspark's daemon where tasks may have a GPU: the host's double, which their processes bring.
 
-These are spawned, as those of users are.
+These start as those of users do.
 """
 
 from pyspark import daemon

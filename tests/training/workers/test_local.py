@@ -15,9 +15,9 @@ from sparkdl.data.records.schema import Schema
 from sparkdl.errors import ConfigError, DataError, NoRecords, ShapeError, WorkerError
 from sparkdl.training.workers import local
 from sparkdl.training.workers.local import LocalWorkers
+from tests.support import processes
 from tests.training import tasks
 
-pytestmark = pytest.mark.usefixtures("spawned")
 SCHEMA = Schema(features=(1,), labels="class", label_size=2)
 OPTIONS = SimpleNamespace(repartition="uneven", seed=3)
 
@@ -31,8 +31,7 @@ def blocks_of(workers, count=6, size=2, **options):
 
 
 def children():
-    """Includes zombies."""
-    return {p.pid for p in psutil.Process().children(recursive=True)}
+    return {process.pid for process in processes.children()}
 
 
 @pytest.fixture(scope="module")
@@ -157,10 +156,10 @@ def test_closing_leaves_no_process_behind_and_workers_start_again(monkeypatch):
     before = children()
     workers = LocalWorkers(2)
     assert still_works(workers)
-    started, processes = pids(workers), [worker.process for worker in workers._processes]
+    started, made = pids(workers), [worker.process for worker in workers._processes]
     assert set(started) <= children() - before
     workers.close()
-    assert [p.exitcode for p in processes] == [0, 0], "idle processes end when they are told"
+    assert [p.exitcode for p in made] == [0, 0], "idle processes end when they are told"
     assert not set(started) & children()
     assert not any(p.pid in started for p in multiprocessing.active_children())
     workers.close()
@@ -174,6 +173,12 @@ def resource_trackers():
     from multiprocessing import resource_tracker
 
     return {resource_tracker._resource_tracker._pid}
+
+
+def test_processes_may_be_spawned(spawned):
+    with LocalWorkers(2) as workers:
+        assert still_works(workers)
+        assert {psutil.Process(pid).ppid() for pid in pids(workers)} == {os.getpid()}
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""Worker processes forked from a server that has loaded their modules."""

@@ -1,0 +1,54 @@
+"""What starts worker processes: a fork server where that is possible, else "spawn"."""
+
+import logging
+import multiprocessing
+import sys
+from multiprocessing.context import BaseContext, SpawnProcess
+
+from sparkdl.training.workers.fork_server.own_server import SERVER, ServerLost
+
+log = logging.getLogger(__name__)
+
+
+def process_context(modules):
+    """Returns the multiprocessing context that starts worker processes.
+
+    Parameters
+    ----------
+    modules : list of str
+        Those of a worker; loading them starts no thread that works, and reads nothing of a user's.
+    """
+    if sys.platform != "linux" or getattr(sys, "frozen", False):
+        return multiprocessing.get_context("spawn")
+    SERVER.load(modules)
+    return ForkContext()
+
+
+class ForkedProcess(SpawnProcess):
+    """A process that is forked from the server of its owner; spawned if the server fails."""
+
+    @staticmethod
+    def _Popen(process):
+        from sparkdl.training.workers.fork_server.popen import ForkedPopen
+
+        if SERVER.is_usable:
+            try:
+                return ForkedPopen(process)
+            except ServerLost as error:
+                log.warning("%s; from now on, worker processes are spawned", error)
+        return SpawnProcess._Popen(process)
+
+
+class ForkContext(BaseContext):
+    """The part of a multiprocessing context that workers use: `Process` and `Pipe`."""
+
+    _name = "sparkdl fork server"
+    Process = ForkedProcess
+
+
+def describe_end(process):
+    """Returns the exit code of a process that has ended, in words."""
+    text = f"exit code {process.exitcode}"
+    if getattr(process._popen, "has_lost_server", False):
+        return f"{text}, as the process that had forked it has ended"
+    return text

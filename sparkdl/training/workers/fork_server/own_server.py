@@ -1,0 +1,85 @@
+"""The fork server of this process: begun when first needed, and replaced when it must be."""
+
+import os
+from threading import Lock
+
+from sparkdl.errors import SparkdlError
+from sparkdl.training.workers.fork_server.server_process import ServerProcess
+
+READ_ONCE = (  # beginnings of variables that Python and libraries read when they are loaded
+    *("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_"),
+    *("OMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "NPY_"),
+)
+GRACE = 1.0  # seconds for a server that does not answer to end
+
+
+class ServerLost(SparkdlError, RuntimeError):
+    """The fork server cannot fork."""
+
+
+class OwnServer:
+    """Has a ServerProcess, whose modules have read the variables that this process has now.
+
+    A fork of this process begins with none.
+
+    Attributes
+    ----------
+    is_usable : bool
+        False once a server has failed to fork.
+    """
+
+    def __init__(self):
+        self._modules = []
+        self._reset()
+
+    def load(self, modules):
+        """Adds modules to those that a server loads when it begins."""
+        self._modules += modules
+
+    def fork(self, files):
+        """Requests a process; see ServerProcess.fork."""
+        with self._lock:
+            variables = variables_read_once()
+            if self._server is not None and self._server.exit_code() is not None:
+                self._server.end()
+                self._server = None
+            if self._server is not None and self._variables != variables:
+                self._retire()
+            if self._server is None:
+                self._server, self._variables = ServerProcess(self._modules), variables
+            return self._server.fork(files)
+
+    def give_up(self):
+        """Uses no server from now on; returns the reason as an error."""
+        with self._lock:
+            self.is_usable = False
+            code = None if self._server is None else self._server.exit_code(GRACE)
+            self._retire()
+        why = "cannot fork them" if code is None else f"has ended with exit code {code}"
+        return ServerLost(f"the process that forks workers {why}")
+
+    def leave(self):
+        """Leaves the servers to the process that this one was forked from."""
+        for server in [self._server, *self._retired]:
+            if server is not None:
+                server.leave()
+        self._reset()
+
+    def _retire(self):
+        self._retired = [one for one in self._retired if one.exit_code() is None]
+        if self._server is not None:
+            self._server.retire()
+            self._retired.append(self._server)
+            self._server = None
+
+    def _reset(self):
+        self._lock, self.is_usable = Lock(), True
+        self._server, self._variables, self._retired = None, {}, []
+
+
+def variables_read_once():
+    return {name: os.environ[name] for name in os.environ if name.startswith(READ_ONCE)}
+
+
+SERVER = OwnServer()
+os.register_at_fork(after_in_child=SERVER.leave)

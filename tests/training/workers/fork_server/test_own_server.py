@@ -1,0 +1,49 @@
+"""The server of a process: kept while it may be, then replaced; forks have their own."""
+
+import os
+
+import psutil
+import pytest
+
+from sparkdl.training.workers.fork_server.own_server import SERVER
+from tests.support.waiting import gone, until
+from tests.training.workers.fork_server.asked import Asked, is_own, pid_of_server
+
+
+@pytest.mark.parametrize("name, same", [("ANY", True), ("OPENBLAS_NUM_THREADS", False)])
+def test_variables_that_libraries_have_read_need_a_new_one(name, same, monkeypatch):
+    monkeypatch.delenv(name, raising=False)
+    with Asked() as old:
+        server = old.server
+        monkeypatch.setenv(name, "1")
+        assert (pid_of_server() == server.pid) is same
+        assert old("1 + 1") == 2, "processes of an old server go on"
+    if not same:
+        until(lambda: gone(server))
+
+
+def test_one_that_was_killed_is_replaced():
+    with Asked() as asked:
+        server = asked.server
+    server.kill()
+    until(lambda: gone(server))
+    assert pid_of_server() != server.pid and SERVER.is_usable
+
+
+def test_a_fork_has_one_of_its_own():
+    pid = pid_of_server()
+    ends, begins = os.pipe()
+    fork = os.fork()
+    if not fork:
+        try:
+            own = pid_of_server()
+            os.write(begins, f"{own} {is_own(own)}".encode())
+        finally:
+            os._exit(0)
+    own, is_its = os.read(ends, 40).decode().split()
+    os.waitpid(fork, 0)
+    assert int(own) != pid and is_its == "True"
+    until(lambda: not psutil.pid_exists(int(own)) or gone(psutil.Process(int(own))))
+    assert pid_of_server() == pid
+    os.close(ends)
+    os.close(begins)

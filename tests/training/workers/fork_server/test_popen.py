@@ -1,0 +1,58 @@
+"""The end of a forked process: its exit code, whoever asks for it and whatever has ended it."""
+
+import os
+import signal
+from threading import Thread
+
+import pytest
+
+from sparkdl.training.workers.fork_server.contexts import describe_end
+from tests.training.workers.fork_server.asked import Asked, ask
+
+ENDS = {
+    "by itself": ("os._exit(3)", 3, "exit code 3"),
+    "with the code of a lost server": ("os._exit(255)", 255, "exit code 255"),
+    "by sys.exit": ("sys.exit(4)", 4, "exit code 4"),
+    "by a signal": ("os.kill(os.getpid(), signal.SIGSEGV)", -11, "exit code -11"),
+    "killed": ("os.kill(os.getpid(), signal.SIGKILL)", -9, "exit code -9"),
+    "with its server": (
+        "os.kill(os.getppid(), signal.SIGKILL) or time.sleep(60)",
+        -9,
+        "exit code -9, as the process that had forked it has ended",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_exit_codes(name):
+    text, code, told = ENDS[name]
+    with Asked() as asked:
+        with pytest.raises(EOFError):
+            asked(text)
+        asked.process.join(60)
+        assert (asked.process.exitcode, describe_end(asked.process)) == (code, told)
+    assert ask("1 + 1") == 2, "the next one starts"
+
+
+def test_threads_that_ask_at_once_learn_the_same():
+    for _ in range(20):
+        with Asked() as asked:
+            found = []
+            threads = [Thread(target=wait_for, args=(asked.process, found)) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            os.kill(asked.process.pid, signal.SIGTERM)
+            for thread in threads:
+                thread.join()
+            assert found == [-15] * 4
+
+
+def wait_for(process, found):
+    process.join(60)
+    found.append(process.exitcode)
+
+
+def test_what_does_not_fit_into_a_pipe_arrives(monkeypatch):
+    monkeypatch.setenv("MUCH", "x" * 100_000)
+    monkeypatch.setenv("MORE", "y" * 100_000)
+    assert ask("len(os.environ['MUCH'] + os.environ['MORE'])") == 200_000
