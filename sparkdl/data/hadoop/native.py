@@ -60,6 +60,8 @@ class NativeFiles(HadoopFiles):
             else:  # no failover; by default it waits three minutes for a host that is down
                 config.setdefault(SWITCHES, "2")
                 chosen = tokens.named_in_tokens(chosen) if conf.is_secure else chosen
+        elif conf.is_secure:
+            config |= tokens.links_named_in_tokens(config)
         with plain(f"{scheme}://{chosen}"):
             return Client(f"{scheme}://{chosen}", config)
 

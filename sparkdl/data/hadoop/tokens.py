@@ -10,11 +10,13 @@ false, or ha-hdfs: and a name service.
 import base64
 import io
 import os
+import re
 import socket
 from contextlib import suppress
 from pathlib import Path
 
 LOCATION = "HADOOP_TOKEN_FILE_LOCATION"
+LINK = re.compile(r"(?<=^hdfs://)[^/]+:\d+")  # the host and port in a link of viewfs
 MAGIC, KIND = b"HDTS\0", b"HDFS_DELEGATION_TOKEN"
 
 
@@ -29,6 +31,15 @@ def named_in_tokens(address):
             if f"{ip}:{port}".encode() in content:
                 return f"{ip}:{port}"
     return address
+
+
+def links_named_in_tokens(properties):
+    """Returns the links of viewfs among these properties, with hosts as `named_in_tokens`."""
+    return {
+        name: LINK.sub(lambda found: named_in_tokens(found[0]), value)
+        for name, value in properties.items()
+        if name.startswith("fs.viewfs.mounttable.")
+    }
 
 
 def token_for(hosts, service):

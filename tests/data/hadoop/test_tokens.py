@@ -73,6 +73,17 @@ def test_the_address_of_an_unknown_host_stays(tmp_path, monkeypatch):
     assert tokens.named_in_tokens("other:8020") == "other:8020"
 
 
+def test_the_links_of_viewfs_too(tmp_path, monkeypatch):
+    links = {"/a": "hdfs://nn:8020/a/b:9", "/b": "hdfs://Blue/b", "/c": "hdfs://one:8020/c"}
+    core = {f"fs.viewfs.mounttable.all.link.{name}": target for name, target in links.items()}
+    write(monkeypatch, tmp_path / "tokens", token("10.0.0.7:8020"), token("ha-hdfs:Blue"))
+    monkeypatch.setattr(native, "Client", lambda uri, config: config)
+    configured(tmp_path, monkeypatch, core=core | SECURE)
+    config = native.NativeFiles.new_client("viewfs", "all")
+    named = {name: config[f"fs.viewfs.mounttable.all.link.{name}"] for name in links}
+    assert named == links | {"/a": "hdfs://10.0.0.7:8020/a/b:9"}
+
+
 WEB = [
     ("", "10.0.0.7:8020"),
     ("nn", "nn:8020"),
