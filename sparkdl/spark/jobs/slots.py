@@ -14,6 +14,7 @@ _gone_on_with = {}  # {application: number of executors after a wait for more ti
 EXECUTOR_TIMEOUT = 30.0  # seconds to wait for requested executors
 PATIENCE = 10.0  # seconds until the wait for executors is logged
 SPECULATION = "spark.speculation"
+EXCLUDES = "spark.excludeOnFailure.enabled", "spark.excludeOnFailure.application.enabled"
 ENDS_IDLE = "spark.python.worker.killOnIdleTimeout"
 IDLE_LIMIT = "spark.python.worker.idleTimeoutSeconds"
 SETTLING = 1.0  # seconds; Spark's scheduler knows of a lost executor before its list of executors
@@ -88,13 +89,25 @@ def describe_executors(sc):
 
 
 def concurrent_tasks(sc, resources=None):
-    """Returns how many tasks of a ResourceProfile run at once; None is the session's."""
+    """Returns how many tasks of a ResourceProfile run at once; None is the session's.
+
+    Spark counts executors that it excludes after failures of their tasks, but gives them no tasks.
+    """
     context = sc._jsc.sc()
     if resources is None:
         profile = context.resourceProfileManager().defaultResourceProfile()
     else:
         profile = resources._java_resource_profile
-    return context.maxNumConcurrentTasks(profile)
+    return max(0, context.maxNumConcurrentTasks(profile) - excluded_slots(sc, profile))
+
+
+def excluded_slots(sc, profile):
+    """Returns the number of tasks of a profile that excluded executors would run at once."""
+    if not any(is_on(sc, name) for name in EXCLUDES):
+        return 0
+    known = known_executors(sc, only_active=True)
+    excluded = [each for each in known if each.isExcluded()]
+    return sum(each.maxTasks() for each in excluded if each.resourceProfileId() == profile.id())
 
 
 def gpus_of_a_task(sc, resources=None):

@@ -8,6 +8,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.spark.jobs import slots as module
 from sparkdl.spark.jobs.slots import (
     check_launch,
+    concurrent_tasks,
     decommissions,
     executors_share_host,
     executors_wanted,
@@ -33,6 +34,7 @@ def test_copies_of_slow_workers_are_refused_by_name(true):
     check_launch(context("local[2]", **both))
 
 
+ENABLED = "enabled", "application.enabled"
 IDLE = "python.worker.idleTimeoutSeconds"
 ENDS = {"python.worker.killOnIdleTimeout": "true"}
 
@@ -45,6 +47,29 @@ def test_workers_that_spark_would_end_as_idle_are_refused():
     for never in ({}, {IDLE: "0"}, {IDLE: "0 s"}):
         assert launch_obstacle(context("local[2]", **ENDS, **never)) is None
     check_launch(context("local[2]", **{IDLE: "90"}))
+
+
+def executor(is_excluded, profile=0):
+    return SimpleNamespace(
+        isExcluded=lambda: is_excluded, maxTasks=lambda: 4, resourceProfileId=lambda: profile
+    )
+
+
+@pytest.mark.parametrize(
+    "settings, count",
+    [({}, 12), *(({f"excludeOnFailure.{name}": "true"}, 8) for name in ENABLED)],
+)
+def test_executors_that_spark_excludes_have_no_slots(settings, count, monkeypatch):
+    known = [executor(False), executor(True), executor(True, profile=1)]
+    monkeypatch.setattr(module, "known_executors", lambda sc, only_active: known)
+    profile = SimpleNamespace(id=lambda: 0)
+    manager = SimpleNamespace(defaultResourceProfile=lambda: profile)
+    jvm = SimpleNamespace(
+        maxNumConcurrentTasks=lambda profile: 12, resourceProfileManager=lambda: manager
+    )
+    sc = context("yarn", **settings)
+    sc._jsc = SimpleNamespace(sc=lambda: jvm)
+    assert concurrent_tasks(sc) == count
 
 
 WANTED = [
