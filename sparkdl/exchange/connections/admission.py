@@ -12,6 +12,10 @@ from sparkdl.exchange.connections.sockets import format_address, hang_up, wake
 MOST = 128  # concurrent handshakes; further callers wait in the listen backlog
 GRACE = 1.0  # seconds after which the oldest handshake may be evicted to make room
 TICK = 0.5
+NO_THREAD = (
+    "no thread could be started; raise the number of processes (ulimit -u) or the address space "
+    "(ulimit -v, spark.executor.pyspark.memory) that this process may have"
+)
 log = logging.getLogger(__name__)
 
 
@@ -98,8 +102,7 @@ class Admission:
         try:
             thread.start()
         except RuntimeError:  # out of threads, which is transient: keep listening
-            log.exception("the handshake with %s", connection.host)
-            self._leave(connection, "failed")
+            self._leave(connection, NO_THREAD)
             hang_up(connection.sock)
 
     def _receive(self, connection):

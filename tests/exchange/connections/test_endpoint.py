@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from sparkdl.errors import ConfigError, PeerError, WorkerError
-from sparkdl.exchange.connections.admission import Admission
+from sparkdl.exchange.connections.admission import NO_THREAD, Admission
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.connections.handshake import HELLO, PROTOCOL
 from sparkdl.exchange.connections.job_tls import JobTls
@@ -207,7 +207,9 @@ def test_the_door_stays_open_when_there_are_no_more_threads(endpoint, monkeypatc
 
     monkeypatch.setattr(threading.Thread, "start", none_left)
     endpoint.connect(endpoint.address, "links").close()  # at the second attempt
-    assert endpoint.refused == {"failed": 1}
+    assert endpoint.refused == {NO_THREAD: 1}
+    [record] = caplog.records  # without a traceback: callers try again at once, for a minute
+    assert "spark.executor.pyspark.memory" in record.getMessage() and not record.exc_info
 
 
 def test_a_caller_that_nobody_takes_is_sent_away():
