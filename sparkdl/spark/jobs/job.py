@@ -11,6 +11,7 @@ from sparkdl.error_messages import error_from_json
 from sparkdl.errors import ConfigError, SparkdlError, WorkerError, named
 from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import lacks_own_module, python_cure
+from sparkdl.spark.jobs.full_heap import heap_cure
 from sparkdl.spark.jobs.held_settings import context_setting, hold_setting
 from sparkdl.spark.jobs.interrupts import interruptible
 from sparkdl.spark.jobs.job_tags import JOB_GROUP
@@ -110,7 +111,7 @@ def error_in_text(text, doing):
     if match := OURS.fullmatch(why):  # without a note its line says enough
         return error_from_json({"error": match[1], "arguments": [match[2]]}, whose)
     kind = ConfigError if lacks_own_module(why) else WorkerError
-    return kind(f"{whose}: {why}{python_cure(why)}")
+    return kind(f"{whose}: {why}{python_cure(why)}{heap_cure(text)}")
 
 
 def cancellation(doing: str) -> SparkdlError:

@@ -130,7 +130,7 @@ class ScoreCounts:
         edges = np.arange(self.positive.shape[1])[::-1][used]
         return _curve(edge_of(edges, self.positive.shape[1]), positive[used], negative[used])
 
-    def auc(self) -> float:
+    def auc(self) -> np.ndarray:
         """Returns the area under each column's ROC, (columns,); nan if it has only one class.
 
         If not `exact`, a positive and a negative in the same bin count as a tie. `auc_error` bounds
@@ -149,7 +149,7 @@ class ScoreCounts:
         wins = [_wins(*self.distinct.of(column)[1:]) for column in columns]
         return _per_pair(np.array(wins, np.float64), self)
 
-    def auc_error(self) -> float:
+    def auc_error(self) -> np.ndarray:
         """Returns the largest possible error of `auc` due to bins, (columns,)."""
         if self.known is not None:
             return self.known[1]

@@ -109,9 +109,9 @@ class History:
 
     def keep_last(self, count: int) -> None:
         """Forgets all reports of each kind but the last `count`."""
-        for reports in (self.rounds, self.round_ends, self.epochs, self.validations):
-            del reports[:-count]
-        for reports in (self.restarts, self.restart_times):
+        kinds: tuple[list[Any], ...] = (self.rounds, self.round_ends, self.epochs)
+        kinds += (self.validations, self.restarts, self.restart_times)
+        for reports in kinds:
             del reports[:-count]
 
     def note_sums(self, extra: dict[str, Any]) -> None:

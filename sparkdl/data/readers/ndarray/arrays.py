@@ -15,7 +15,7 @@ from sparkdl.data.source import Split, is_own_class, split_bounds
 from sparkdl.errors import DataError
 
 MOST_AXES, MOST_NUMBERS = 32, 2**31  # limits for lists
-SPLIT_BYTES = 2**28  # Spark sends a split whole, and nothing of 2 GiB
+SPLIT_BYTES = 2**26  # Spark sends a split with its task, of up to 128 MiB by default
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Columns(Requirement):
 class Arrays(Reader, SplitByRecords):
     """Features and labels in memory; each executor receives only what it reads.
 
-    By default a split has at most 256 MiB, unless a record is larger.
+    By default a split has at most 64 MiB, unless a record is larger.
     """
 
     features: np.ndarray | dict = option(

@@ -74,7 +74,7 @@ def test_default_splits_are_small_and_not_too_many(count):
 
 
 def test_default_splits_of_large_records_can_be_sent():
-    volumes = np.broadcast_to(np.float32(0), (30, 25 * 10**6))  # 100 MB each, without memory
+    volumes = np.broadcast_to(np.float32(0), (30, 6 * 10**6))  # 24 MB each, without memory
     splits = Arrays(volumes, np.zeros(30)).splits()
     assert [split.count for split in splits] == [2] * 15
     assert [split.count for split in Arrays(volumes, records_per_split=20).splits()] == [20, 10]
