@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from sparkdl.commands.driver_outputs import check_outputs
+from sparkdl.commands.kerberos_ticket import check_ticket
 from sparkdl.data import files
 from sparkdl.errors import ConfigError
 from sparkdl.spark.standalone_master import SCHEME
@@ -20,7 +21,10 @@ MADE = "sparkdl-*-env.tar.gz"  # in dist, created by build.py package
 def submit(arguments):
     """Prints the spark-submit command; with --run, runs it and exits with its code."""
     options = arguments.understood(arguments.what)
-    for note in check_outputs(options) if deploy_mode(arguments) == "cluster" else ():
+    notes = check_outputs(options) if deploy_mode(arguments) == "cluster" else []
+    known = known_settings(arguments)
+    notes += check_ticket(arguments.master or known.get("spark.master"), known)
+    for note in notes:
         print(f"sparkdl submit: {note}", file=sys.stderr, flush=True)
     command = submit_command(arguments)
     print(format_command(command), flush=True)

@@ -1,0 +1,43 @@
+"""Submissions to YARN are warned of a missing Kerberos ticket, with a klist that is a script."""
+
+import pytest
+
+from sparkdl.commands.kerberos_ticket import NOTE, check_ticket
+from sparkdl.data.hadoop import tokens
+from tests.data.hadoop.folders import configured
+
+SECURE = {"hadoop.security.authentication": "kerberos"}
+
+
+def klist(folder, monkeypatch, code):
+    """Makes a klist that exits with `code` the only program; None: there is none."""
+    if code is not None:
+        (folder / "klist").write_text(f'#!/bin/sh\n[ "$1" = -s ] && exit {code}\n')
+        (folder / "klist").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
+CASES = {
+    "no ticket": ("yarn", {}, SECURE, 1, [NOTE]),
+    "a ticket": ("yarn", {}, SECURE, 0, []),
+    "no klist": ("yarn", {}, SECURE, None, []),
+    "a keytab": ("yarn", {"spark.kerberos.keytab": "ann.keytab"}, SECURE, 1, []),
+    "another master": ("spark://host:7077", {}, SECURE, 1, []),
+    "no Kerberos": ("yarn", {}, {}, 1, []),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_missing_ticket_is_noted(tmp_path, monkeypatch, name):
+    master, known, core, code, notes = CASES[name]
+    monkeypatch.delenv(tokens.LOCATION, raising=False)
+    klist(tmp_path, monkeypatch, code)
+    configured(tmp_path, monkeypatch, core=core)
+    assert [*check_ticket(master, known)] == notes
+
+
+def test_tokens_serve_as_well(tmp_path, monkeypatch):
+    monkeypatch.setenv(tokens.LOCATION, "/tokens")
+    klist(tmp_path, monkeypatch, 1)
+    configured(tmp_path, monkeypatch, core=SECURE)
+    assert [*check_ticket("yarn", {})] == []
