@@ -58,7 +58,8 @@ def cure(reason):
 
 def with_cure(text):
     """Returns the text of an answer of the cluster, with a cure if there is one."""
-    return "; ".join([text.rstrip("."), *(CURES[part] for part in CURES if part in text)][:2])
+    found = next((CURES[part] for part in CURES if part in text), None)
+    return f"{text.rstrip('.')}; {found}" if found else text
 
 
 def raise_failures(auth):

@@ -86,6 +86,7 @@ def test_a_name_node_that_refuses_the_connection_is_not_asked_again(text):
 
 PAGE = b"<html>\n<head>\n<title>Error 403 GSSException: (Clock skew too great (37))</title>\n<b>no"
 PAGES = {
+    "/a is in safe mode.": "/a is in safe mode.",
     str(PAGE): f"Error 403 GSSException: (Clock skew too great (37)); {kerberos.SET_CLOCK}",
     str(b""): web_errors.UNTOLD,
     "Authentication failure. Check your credentials.": (
