@@ -7,7 +7,7 @@ from sparkdl.errors import ConfigError, DataError, NoSlots, SparkdlError
 from sparkdl.spark.jobs.command_size import check_command
 from sparkdl.spark.jobs.job import job
 from sparkdl.spark.jobs.shared_value import sharing
-from sparkdl.spark.jobs.slots import option, slots
+from sparkdl.spark.jobs.slots import check_idle_processes, option, slots
 from sparkdl.spark.launch.team import WorkerRank
 from sparkdl.spark.network import SparkNetwork
 from sparkdl.training.network import Network
@@ -112,7 +112,13 @@ def run_locally(sc, run, first, given, setup, models, parallelism):
         Without data and address.
     parallelism : int or None
         Concurrent trials; None: one per slot.
+
+    Raises
+    ------
+    ConfigError
+        If Spark would end the trials' processes as idle.
     """
+    check_idle_processes(sc)
     conf = first[1].conf
     run.require_data_of(conf, given.records().transform)
     held = {"data": read_records(sc, given.records(), conf, "train on")}

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from sparkdl.errors import NoSlots
+from sparkdl.errors import ConfigError, NoSlots
 from sparkdl.masters import AllReduceSGD
 from sparkdl.tune.candidate import Candidate
-from sparkdl.tune.execution import DistributedExecution, LocalExecution
+from sparkdl.tune.execution import DistributedExecution, LocalExecution, run_locally
 from tests.support.held_slots import held_slots, impatient_jobs
 from tests.tune.spaces import GOOD, conf_of
 from tests.tune.test_trial_task import setup_of
@@ -34,3 +34,11 @@ def test_a_trial_on_all_slots_ends_the_search_too(sc):
     master = AllReduceSGD(workers=2, device="cpu")
     with pytest.raises(NoSlots):
         DistributedExecution(sc, None, None, setup, master, fit)(7, CANDIDATE)
+
+
+def test_trials_that_spark_would_end_as_idle_are_refused():
+    python = "spark.python.worker."
+    settings = {f"{python}killOnIdleTimeout": "true", f"{python}idleTimeoutSeconds": "90"}
+    sc = SimpleNamespace(master="local[2]", _conf=settings)
+    with pytest.raises(ConfigError, match="killOnIdleTimeout must be false"):
+        run_locally(sc, None, None, None, None, None, None)

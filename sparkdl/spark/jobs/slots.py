@@ -290,16 +290,20 @@ def ends_idle_processes(sc):
 
 def check_launch(sc):
     """Raises ConfigError if communicating workers cannot run in this session."""
-    if launch_obstacle(sc) is None:
-        return
+    check_idle_processes(sc)
+    if launch_obstacle(sc) is not None:
+        raise ConfigError(
+            f"{SPECULATION} must be false where workers talk to each other and "
+            "spark.dynamicAllocation.enabled is true, got true: Spark would run a second copy of a "
+            "slow worker; set it to false, or average through the driver"
+        )
+
+
+def check_idle_processes(sc):
+    """Raises ConfigError if Spark would end processes in which a whole fit takes its time."""
     if ends_idle_processes(sc):
         raise ConfigError(
-            f"{ENDS_IDLE} must be false where workers stay for a whole fit and {IDLE_LIMIT} is "
-            f"{option(sc, IDLE_LIMIT)}, got true: Spark would end them after that time, as they "
-            "give it nothing before the end; set it to false, or average through the driver"
+            f"{ENDS_IDLE} must be false where a task trains for a whole fit and {IDLE_LIMIT} is "
+            f"{option(sc, IDLE_LIMIT)}, got true: Spark would end it after that time, as it gives "
+            "nothing before the end; set it to false, or average through the driver"
         )
-    raise ConfigError(
-        f"{SPECULATION} must be false where workers talk to each other and "
-        "spark.dynamicAllocation.enabled is true, got true: Spark would run a second copy of a "
-        "slow worker; set it to false, or average through the driver"
-    )
