@@ -20,7 +20,7 @@ def pack(value):
     """Returns a value as bytes."""
     file = io.BytesIO()
     Packer(file, 5).dump(value)
-    return file.getbuffer()
+    return file.getvalue()
 
 
 def unpack(data):

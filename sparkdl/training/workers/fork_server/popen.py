@@ -65,7 +65,7 @@ class ForkedPopen(popen_forkserver.Popen):
             context.reduction.dump(process, file)
         finally:
             context.set_spawning_popen(None)
-        return file.getbuffer()
+        return file.getvalue()
 
     def _receive_pid(self):
         try:
@@ -77,5 +77,6 @@ class ForkedPopen(popen_forkserver.Popen):
 
 
 def write(file, data):
-    while data:
-        data = data[os.write(file, data) :]
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]
