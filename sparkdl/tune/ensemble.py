@@ -40,7 +40,7 @@ from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.inputs.schema import common_schema, schema_of
 from sparkdl.training.network import Network
-from sparkdl.training.saving.stored_tables import keep_files
+from sparkdl.training.saving.stored_tables import files_of
 from sparkdl.tune.outcome_losses import has_losses
 from sparkdl.tune.vote_evaluation import evaluate
 from sparkdl.tune.vote_tasks import Vote, vote_columns
@@ -213,9 +213,8 @@ class EnsembleModel(
         members = [(one.conf, one.state.without_slots(), *place) for one in self.networks]
         shared = self._shared
         if shared is None or shared[0] != key or not shared[1].has_code_of(members):
-            for one in self.networks:
-                keep_files(one.state.tables)
-            self._shared = key, SharedValue(sc, members)
+            needs = [files_of(state.tables) for state in states]
+            self._shared = key, SharedValue(sc, members, needs)
         return self._shared[1]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
-from sparkdl.training.saving.stored_tables import keep_files
+from sparkdl.training.saving.stored_tables import files_of, keep_files
 from sparkdl.training.workers.base import Validation
 
 
@@ -259,14 +259,14 @@ class NetworkInUse:
         They are sent again only if they have changed, even in place, if a user's code has changed,
         or for another device.
         """
-        keep_files(self.network.state.tables)
         if is_connect(self.sc):  # no broadcasts there, so tasks carry the model
             check_pickles(self.conf)
+            keep_files(self.network.state.tables)
             return LocalValue(self._model_of(self.network.state, master))
         of = self.network.state, checksum(self.network.state), master.device
         model = self._model_of(of[0], master)
         if self._model is None or self._model[0] != of or not self._model[1].has_code_of(model):
-            self._model = of, SharedValue(self.sc, model)
+            self._model = of, SharedValue(self.sc, model, needs=files_of(of[0].tables))
         return self._model[1]
 
     def _model_of(self, state, master):

@@ -22,7 +22,7 @@ from sparkdl.spark.jobs.mapped_value import map_value
 from sparkdl.spark.jobs.user_code import digest_code, pickle_value
 
 LARGE = 16 << 20  # bytes of a value's arrays
-LEFT = {}  # {file: weak reference in the JVM}, of broadcasts that Python no longer refers to
+LEFT = {}  # {file: (weak reference in the JVM, needs)}, of broadcasts that Python has dropped
 OPEN = WeakKeyDictionary()  # {broadcast: its value}, in a task's process
 
 
@@ -51,14 +51,17 @@ def open_shared(rest, arrays):
         ) from error
 
 
-def broadcast(sc, value):
-    """Returns the broadcast of a picklable value; raises DataError if the disk is full."""
+def broadcast(sc, value, needs=None):
+    """Returns the broadcast of a picklable value; raises DataError if the disk is full.
+
+    `needs` is kept until neither Python nor a DataFrame refers to the broadcast.
+    """
     made = Broadcast.__new__(Broadcast)  # knows its file even if __init__ fails
     remove_left()
     try:
         Broadcast.__init__(made, sc, value, sc._pickled_broadcast_vars)
         in_jvm = sc._jvm.java.lang.ref.WeakReference(made._jbroadcast)
-        finalize(made, LEFT.__setitem__, made._path, in_jvm).atexit = False
+        finalize(made, LEFT.__setitem__, made._path, (in_jvm, needs)).atexit = False
         return made
     except Exception as error:  # pickle wraps an OSError in its own, with the same message
         remove_file(vars(made).get("_path"))
@@ -80,7 +83,7 @@ def remove_file(path):
 
 def remove_left():
     """Removes files of broadcasts that no DataFrame needs; Spark would keep them until it stops."""
-    for path, in_jvm in LEFT.copy().items():
+    for path, (in_jvm, _) in LEFT.copy().items():
         if not is_needed(in_jvm):
             LEFT.pop(path, None)  # another thread may have done so
             remove_file(path)
@@ -110,9 +113,16 @@ class SharedValue:
 
     Spark frees it once neither this nor a DataFrame or RDD refers to it. `unpersist` would not do
     for lazily computed DataFrames: it deletes files whose names executors still refer to.
+
+    Parameters
+    ----------
+    sc : SparkContext
+    value : object
+    needs : object
+        Kept on the driver for as long as Spark may need the value.
     """
 
-    def __init__(self, sc, value):
+    def __init__(self, sc, value, needs=None):
         rest, arrays = pickle_value(value)
         self._code = digest_code(rest)
         large = sum(array.raw().nbytes for array in arrays) >= LARGE
@@ -120,7 +130,7 @@ class SharedValue:
         self._name = uuid.uuid4().hex if large and not is_encrypted else None
         if is_encrypted:
             arrays = [copy_bytes(array) for array in arrays]
-        self._broadcast = broadcast(sc, (rest, arrays))
+        self._broadcast = broadcast(sc, (rest, arrays), needs)
 
     @property
     def value(self):

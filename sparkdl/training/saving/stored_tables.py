@@ -91,6 +91,11 @@ def verify_tables(tables: Tables) -> None:
             file.verify()
 
 
+def files_of(tables: Tables) -> StoredTables | None:
+    """Returns what keeps the files of tables; None for tables in memory."""
+    return tables if isinstance(tables, StoredTables) else None
+
+
 def keep_files(tables: Tables) -> Tables:
     """Keeps the files of tables until this process ends, as lazy readers may run at any time."""
     if isinstance(tables, StoredTables):

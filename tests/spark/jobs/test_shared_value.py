@@ -4,6 +4,7 @@ import errno
 import gc
 import os
 import sys
+import weakref
 from functools import partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -107,9 +108,15 @@ def give(shared, tables):
         yield pyarrow.RecordBatch.from_pydict({"n": [shared.kept_value]})
 
 
+class Thing:
+    """Something that the tasks of a broadcast need on the driver."""
+
+
 def test_files_go_that_no_frame_needs_any_more(spark, sc):
-    left, needed = SharedValue(sc, 7), SharedValue(sc, 8)
+    things = Thing(), Thing()
+    left, needed = SharedValue(sc, 7, things[0]), SharedValue(sc, 8, needs=[things[1]])
     paths = [Path(one._broadcast._path) for one in (left, needed)]
+    things = [weakref.ref(thing) for thing in things]
     frame = spark.range(1).coalesce(1).mapInArrow(partial(give, needed), "n long")
     del left, needed
 
@@ -121,6 +128,7 @@ def test_files_go_that_no_frame_needs_any_more(spark, sc):
 
     until(is_gone)
     assert paths[1].exists() and [row.n for row in frame.collect()] == [8]
+    assert things[0]() is None and things[1]() is not None
 
 
 class Reference:
@@ -155,7 +163,7 @@ def test_files_of_a_jvm_that_is_gone_do_not_hinder_the_next_one(error, tmp_path,
     path = tmp_path / "left"
     path.touch()
     reference = SimpleNamespace(get=Mock(side_effect=error))
-    monkeypatch.setattr(shared_value, "LEFT", {str(path): reference})
+    monkeypatch.setattr(shared_value, "LEFT", {str(path): (reference, None)})
     shared_value.remove_left()
     assert not shared_value.LEFT and not path.exists()
 
@@ -177,7 +185,7 @@ class Local:
 
 
 def test_a_shared_function_is_another_one_where_what_it_uses_has_changed(monkeypatch):
-    monkeypatch.setattr(shared_value, "broadcast", lambda sc, value: value)
+    monkeypatch.setattr(shared_value, "broadcast", lambda sc, value, needs: value)
     names = {"__name__": "__main__", "factor": 2.0}
     exec("def scale(x): return x * factor", names)
     shared = SharedValue(Local(), names["scale"])
