@@ -141,7 +141,9 @@ def named(kind: str, text: str) -> str:
 
     Some exceptions say no more than a path or a key.
     """
-    return text if len(text.split()) > 1 else ": ".join(filter(None, (kind, text)))
+    is_quoted = text[:1] == text[-1:] and text[:1] in ("'", '"')
+    has_words = len(text.split()) > 1 and not is_quoted
+    return text if has_words else ": ".join(filter(None, (kind, text)))
 
 
 def text_of(error: BaseException) -> str:

@@ -198,6 +198,7 @@ def test_a_package_that_is_missing_is_named_with_who_needs_it_and_how_to_get_it(
 
 TEXTS = [
     (KeyError("units"), "KeyError: 'units'"),
+    (KeyError("of two words"), "KeyError: 'of two words'"),
     (FileNotFoundError("/a/b"), "FileNotFoundError: /a/b"),
     (FileNotFoundError(2, "No such file", "/a/b"), "[Errno 2] No such file: '/a/b'"),
     (ValueError(), "ValueError"),

@@ -5,12 +5,13 @@ import shutil
 import subprocess
 
 from sparkdl.data.hadoop import tokens
-from sparkdl.data.hadoop.configuration import Configuration
+from sparkdl.data.hadoop.kerberos import has_kerberos
 
 KEYTAB = "spark.kerberos.keytab", "spark.yarn.keytab"
 NOTE = (
     "the cluster has Kerberos, and klist finds no valid ticket; run kinit, or set "
-    "spark.kerberos.keytab and spark.kerberos.principal; else spark-submit tries for 15 minutes"
+    "spark.kerberos.keytab and spark.kerberos.principal; unless spark-defaults.conf has them, "
+    "spark-submit tries for 15 minutes"
 )
 
 
@@ -25,7 +26,7 @@ def check_ticket(master, known):
         Settings of Spark, {key: value}.
     """
     has_other = os.environ.get(tokens.LOCATION) or any(key in known for key in KEYTAB)
-    if master == "yarn" and not has_other and Configuration.read().is_secure and not has_ticket():
+    if master == "yarn" and not has_other and has_kerberos() and not has_ticket():
         yield NOTE
 
 

@@ -36,6 +36,14 @@ def test_a_missing_ticket_is_noted(tmp_path, monkeypatch, name):
     assert [*check_ticket(master, known)] == notes
 
 
+def test_a_configuration_that_cannot_be_read_does_not_stop_a_submission(tmp_path, monkeypatch):
+    monkeypatch.delenv(tokens.LOCATION, raising=False)
+    klist(tmp_path, monkeypatch, 1)
+    configured(tmp_path, monkeypatch, core=SECURE)
+    (tmp_path / "core-site.xml").write_text("<configuration>")
+    assert [*check_ticket("yarn", {})] == []
+
+
 def test_tokens_serve_as_well(tmp_path, monkeypatch):
     monkeypatch.setenv(tokens.LOCATION, "/tokens")
     klist(tmp_path, monkeypatch, 1)

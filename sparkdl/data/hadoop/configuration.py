@@ -54,6 +54,14 @@ class Configuration:
         """True if the cluster authenticates users by Kerberos."""
         return self.properties.get("hadoop.security.authentication", "simple") == "kerberos"
 
+    @property
+    def is_private(self):
+        """True if the cluster encrypts what it sends."""
+        protections = ("hadoop.rpc.protection", "dfs.data.transfer.protection")
+        levels = [self.properties.get(name, "") for name in protections]
+        encrypts = self.properties.get("dfs.encrypt.data.transfer", "false")
+        return encrypts == "true" or any("privacy" in level for level in levels)
+
     def namenodes(self, service):
         """Returns the names of a name service's NameNodes; empty if it is a host."""
         return _names(self.properties.get(f"dfs.ha.namenodes.{service}", ""))
@@ -76,9 +84,9 @@ class Configuration:
         return chosen if self.namenodes(chosen) or ":" in chosen else f"{chosen}:{RPC_PORT}"
 
     def web_scheme(self):
-        """Returns the scheme of the cluster's web servers."""
-        only_https = self.properties.get("dfs.http.policy") == "HTTPS_ONLY"
-        return "swebhdfs" if only_https else "webhdfs"
+        """Returns the scheme of the cluster's web servers, that of HTTPS if they have it."""
+        policy = self.properties.get("dfs.http.policy", "HTTP_ONLY")
+        return "swebhdfs" if "HTTPS" in policy else "webhdfs"
 
     def web_authority(self, authority):
         """Converts an authority for native RPC to one for WebHDFS."""

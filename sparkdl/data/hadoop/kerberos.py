@@ -3,9 +3,12 @@
 import os
 import platform
 import re
+from contextlib import suppress
 
 from sparkdl.data.hadoop import tokens
-from sparkdl.data.hadoop.streams import RequestRefused, Unreachable
+from sparkdl.data.hadoop.configuration import Configuration
+from sparkdl.data.hadoop.streams import NoAnswer, Unreachable
+from sparkdl.errors import DataError
 
 # Of hdfs-native: GSSAPIError(GssMajorCodes { ... }, 2529638944, "Unspecified ...: Ticket expired");
 # of requests-kerberos: Major (851968): ..., Minor (2529638944): Ticket expired, Context: ...
@@ -42,7 +45,7 @@ def failure(text):
     for form in FAILURES:
         if found := form.search(text):
             reason = found[1].replace('\\"', '"')
-            kind = Unreachable if KDC_DOWN in reason else RequestRefused
+            kind = Unreachable if KDC_DOWN in reason else NoAnswer
             return kind(f"Kerberos on {platform.node()}: {reason}; {cure(reason)}")
     return None
 
@@ -59,7 +62,16 @@ def cure(reason):
 def with_cure(text):
     """Returns the text of an answer of the cluster, with a cure if there is one."""
     found = next((CURES[part] for part in CURES if part in text), None)
+    if found == SET_CONFIGURATION and has_kerberos():
+        return text
     return f"{text.rstrip('.')}; {found}" if found else text
+
+
+def has_kerberos():
+    """Returns whether the cluster has Kerberos, as far as its configuration can be read."""
+    with suppress(DataError):
+        return Configuration.read().is_secure
+    return False
 
 
 def raise_failures(auth):

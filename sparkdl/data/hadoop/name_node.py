@@ -11,6 +11,7 @@ import time
 
 from sparkdl.data.hadoop.streams import (
     ANSWERS,
+    NoAnswer,
     RequestRefused,
     Starting,
     Unreachable,
@@ -47,8 +48,9 @@ class NameNode:
 
         Raises
         ------
-        RequestRefused
-            If the NameNode stays unreachable for CONNECT, or RESTART, seconds.
+        NoAnswer
+            If the NameNode stays unreachable for CONNECT, or RESTART, seconds. The next question
+            then waits as for one that has never answered.
         OSError
             From `question`.
         """
@@ -65,6 +67,8 @@ class NameNode:
     def _answer(self, question):
         try:
             found = question()
+        except NoAnswer:
+            raise
         except ANSWERS:
             self._has_answered = True
             raise
@@ -74,7 +78,9 @@ class NameNode:
     def _wait(self, error, passed, is_first):
         limit = RESTART if self._has_answered or isinstance(error, Starting) else CONNECT
         if passed + PAUSE > limit:
-            raise RequestRefused(f"{first_line(error)}, for {passed:.0f} s") from error
+            self._has_answered = False
+            why, *cure = first_line(error).split("; ", 1)
+            raise NoAnswer("; ".join([f"{why}, for {passed:.0f} s", *cure])) from error
         if is_first:
             why = "%s: the NameNode is not ready (%s); it is asked again for up to %.0f s"
             log.warning(why, self.uri, first_line(error), limit)
@@ -84,7 +90,8 @@ class NameNode:
 def refusal(exception, text, shown):
     """Returns the OSError for an exception of the NameNode.
 
-    Safe mode ends by itself after a start, but not if an administrator has switched it on.
+    Safe mode ends by itself after a start, but not if an administrator has switched it on. A
+    standby answers while no other NameNode of its service is active.
 
     Parameters
     ----------
@@ -97,4 +104,6 @@ def refusal(exception, text, shown):
     """
     ends = "manually" not in text, "automatically" in text
     starting = {"RetriableException": ends[0], "SafeModeException": all(ends)}
+    if exception == "StandbyException":
+        return Unreachable(shown)
     return (Starting if starting.get(exception) else RequestRefused)(shown)

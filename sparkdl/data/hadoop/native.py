@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 BUFFER = 2**20  # bytes; reads of 64 KB took five times as long
 PIECE = 2**24  # largest read per call, in bytes, as each call has a time limit
 LIMIT = 120.0  # seconds to write a piece of a file, or to complete it
+SILENT = "DataNodes did not accept it"
 SWITCHES = "dfs.client.failover.max.attempts"
 HUNG_UP = "RPC listener disconnected"  # what a NameNode with Kerberos does to a client without
 
@@ -98,7 +99,7 @@ class NativeFiles(HadoopFiles):
         try:
             return self.name_node.ask(lambda: answer(path, call, *arguments), is_done)
         except RequestRefused as error:
-            if HUNG_UP not in str(error) or Configuration.read().is_secure:
+            if HUNG_UP not in str(error) or kerberos.has_kerberos():
                 raise
             raise RequestRefused(f"{error}; {kerberos.SET_CONFIGURATION}") from error
 
@@ -162,13 +163,13 @@ class ReplicatedWrite:
         with plain(self._path):
             try:
                 while piece := content.read(BUFFER):  # bytes: memoryviews take four times as long
-                    call_within(LIMIT, "DataNodes did not accept it", out.write, piece)
-                call_within(LIMIT, "DataNodes did not accept it", out.close)
+                    call_within(LIMIT, OSError(SILENT), out.write, piece)
+                call_within(LIMIT, OSError(SILENT), out.close)
             except BaseException:
                 self._take_back()
                 raise
-            if self._replicas is not None:
-                self._ask_for_more()
+        if self._replicas is not None:
+            self._ask_for_more()
 
     def _take_back(self):
         """Deletes the partial file, for which the library still waits.
@@ -185,9 +186,12 @@ class ReplicatedWrite:
                 self._is_elsewhere = self._elsewhere is not None
 
     def _ask_for_more(self):
-        self._ask(self._path, self._client.set_replication, self._path, self._wanted)
         details = self._path, self._replicas, self._wanted
         log.warning("%s has only %d replicas of %d: a node does not answer", *details)
+        try:
+            self._ask(self._path, self._client.set_replication, self._path, self._wanted)
+        except OSError as error:  # the file is whole
+            log.warning("%s: the NameNode will not add replicas: %s", self._path, reason(error))
 
 
 def write_elsewhere(authority, path, content):
@@ -195,6 +199,8 @@ def write_elsewhere(authority, path, content):
     conf = Configuration.read()
     try:
         scheme, place = conf.web_scheme(), conf.web_authority(authority)
+        if scheme == "webhdfs" and conf.is_private:
+            raise OSError("the cluster encrypts its data, but has no WebHDFS over HTTPS")
         web_client.write_elsewhere(scheme, place, path, content)
     except (SparkdlError, OSError, ValueError) as error:  # whatever the error, a retry may succeed
         raise OSError(f"no DataNode of another host: {reason(error)}") from error

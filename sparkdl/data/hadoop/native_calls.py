@@ -7,7 +7,7 @@ from queue import Empty, SimpleQueue
 
 from sparkdl.data.hadoop import kerberos
 from sparkdl.data.hadoop.name_node import refusal
-from sparkdl.data.hadoop.streams import Unreachable, reason
+from sparkdl.data.hadoop.streams import NoAnswer, RequestRefused, Unreachable, reason
 
 # Seconds for an answer or a piece. Linux takes 127 s to detect a lost host, after which the library
 # asks another.
@@ -20,11 +20,11 @@ BROKEN = re.compile(r"disconnected|early eof|\(os error (32|104|111)\)")
 def answer(path, call, *arguments):
     """Returns the cluster's answer to call(*arguments) about a path; raises OSError without one."""
     with plain(path):
-        return call_within(ANSWER, "HDFS did not answer", call, *arguments)
+        return call_within(ANSWER, NoAnswer("HDFS did not answer"), call, *arguments)
 
 
 def call_within(seconds, failure, call, *arguments):
-    """Returns call(*arguments); raises OSError if it takes longer than `seconds`.
+    """Returns call(*arguments); raises an OSError like `failure` if it takes more than `seconds`.
 
     The library may wait forever for a node that has died; its thread is then abandoned.
     """
@@ -40,7 +40,7 @@ def call_within(seconds, failure, call, *arguments):
     try:
         result, error = ended.get(timeout=seconds)
     except Empty:
-        raise OSError(f"{failure} within {seconds:g} s") from None
+        raise type(failure)(f"{failure} within {seconds:g} s") from None
     if error is not None:
         raise error
     return result
@@ -51,6 +51,8 @@ def plain(path):
     """Turns the library's errors into OSErrors of one line, without Java's stack trace."""
     try:
         yield
+    except RequestRefused:
+        raise
     except FileNotFoundError as error:
         if "is not a file" in str(error):
             raise IsADirectoryError(f"{path} is a directory") from None

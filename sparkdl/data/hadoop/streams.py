@@ -16,6 +16,10 @@ class RequestRefused(OSError):
     """An answer, not a failure: retrying is useless."""
 
 
+class NoAnswer(RequestRefused):
+    """A failure that further tries do not mend, although nobody has answered."""
+
+
 class Unreachable(OSError):
     """A NameNode that is down or has broken off a call; it may answer later."""
 
@@ -30,7 +34,7 @@ class AnotherWayLeft(OSError):
 
 ANSWERS = RequestRefused, FileNotFoundError, IsADirectoryError
 # Made here of others, whose reason they have
-CONVERTED = OSError, RequestRefused, Unreachable, Starting, AnotherWayLeft
+CONVERTED = OSError, RequestRefused, NoAnswer, Unreachable, Starting, AnotherWayLeft
 
 
 class RangeReader(io.RawIOBase):

@@ -15,6 +15,8 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
+from sparkdl.errors import DataError, text_of
+
 LOCATION = "HADOOP_TOKEN_FILE_LOCATION"
 LINK = re.compile(r"(?<=^hdfs://)[^/]+:\d+")  # the host and port in a link of viewfs
 MAGIC, KIND = b"HDTS\0", b"HDFS_DELEGATION_TOKEN"
@@ -25,10 +27,10 @@ def named_in_tokens(address):
 
     hdfs-native compares it with a token's service as texts.
     """
-    content, (host, _, port) = file_content(), address.rpartition(":")
-    if content and address.encode() not in content:
+    services, (host, _, port) = {service for service, _ in own_tokens()}, address.rpartition(":")
+    if services and address not in services:
         for ip in addresses(host):
-            if f"{ip}:{port}".encode() in content:
+            if f"{ip}:{port}" in services:
                 return f"{ip}:{port}"
     return address
 
@@ -45,10 +47,24 @@ def links_named_in_tokens(properties):
 def token_for(hosts, service):
     """Returns this process's token for one of the hosts or a name service, as in URLs, or None."""
     known = {ip for host in hosts for ip in (host, *addresses(host))}
-    for found, token in file_tokens(file_content()):
+    for found, token in own_tokens():
         if found == f"ha-hdfs:{service}" or found.rpartition(":")[0] in known:
             return token
     return None
+
+
+def own_tokens():
+    """Returns [(service, token as in URLs)] of this process's tokens of HDFS.
+
+    Raises DataError if their file is damaged.
+    """
+    try:
+        return list(file_tokens(file_content()))
+    except ValueError as error:  # an end in the middle, or no text
+        place = os.environ[LOCATION]
+        raise DataError(
+            f"{place}: cannot be read as delegation tokens: {text_of(error)}"
+        ) from error
 
 
 def file_content():

@@ -55,7 +55,11 @@ class WebFiles(HadoopFiles):
     def mv(self, path1, path2, **options):
         self.info(path1)
         rename, is_done = partial(self.client.rename, path1, path2), self.is_moved(path1, path2)
-        self._ask(path1, rename, is_done)
+        try:
+            self._ask(path1, rename, is_done)
+        except RequestRefused:  # the library itself may have asked two NameNodes
+            if not is_done():
+                raise
 
     def rm(self, path, recursive=False, maxdepth=None):
         delete = partial(self.client.delete, path, recursive=recursive)

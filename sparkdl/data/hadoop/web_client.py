@@ -10,7 +10,7 @@ from requests import RequestException, Session
 from requests.adapters import BaseAdapter
 
 from sparkdl.data.hadoop import kerberos, tokens
-from sparkdl.data.hadoop.configuration import Configuration, user
+from sparkdl.data.hadoop.configuration import WEB_PORTS, Configuration, user
 from sparkdl.data.hadoop.streams import AnotherWayLeft, RequestRefused, reason
 from sparkdl.data.hadoop.web_errors import failure, place_of, plain
 from sparkdl.errors import needs_package
@@ -50,9 +50,16 @@ def new_client(scheme, authority, session=None):
 
 def token_of(conf, scheme, authority):
     """Returns this process's delegation token for a cluster, or None."""
-    hosts = [urlsplit(url).hostname for url in urls_of(conf, scheme, authority)]
+    urls = [urlsplit(url) for url in urls_of(conf, scheme, authority)]
+    known = {WEB_PORTS[url.scheme] for url in urls}
+    hosts = [url.hostname for url in urls if url.port in known or is_listed(conf, url.netloc)]
     default = conf.properties.get("fs.defaultFS", "").partition("://")[2].strip("/")
     return tokens.token_for(hosts, authority or default)
+
+
+def is_listed(conf, address):
+    """Returns whether the configuration has an address; other servers of a host get no token."""
+    return address in conf.properties.values()
 
 
 class NoHttp(BaseAdapter):
@@ -87,15 +94,19 @@ class Detour:
 
     def __init__(self, files):
         self._files, self._failed = files, {}  # {address: time of failure}
-        self._in_a_row = 0
+        self._in_a_row, self._is_without_name_node = 0, False
 
     @contextmanager
     def client(self):
         """Yields a Client for one try.
 
         After the failure of a DataNode that was not avoided, AnotherWayLeft is raised. If the
-        NameNode has no other DataNodes left, the next try may use the failed ones again.
+        NameNode has no other DataNodes left, the next try may use the failed ones again. After the
+        failure of a NameNode, the next try waits until it answers.
         """
+        if self._is_without_name_node:
+            self._files.exists("/")
+            self._is_without_name_node = False
         avoided = self._avoided()
         try:
             if avoided:
@@ -129,7 +140,9 @@ class Detour:
     def _note(self, error):
         url = urlsplit(error.request.url if error.request is not None else "")
         namenodes = urls_of(Configuration.read(), self._files.scheme, self._files.authority)
-        if url.hostname and f"{url.scheme}://{url.netloc}".lower() not in map(str.lower, namenodes):
+        is_name_node = f"{url.scheme}://{url.netloc}".lower() in map(str.lower, namenodes)
+        self._is_without_name_node = is_name_node
+        if url.hostname and not is_name_node:
             with suppress(OSError):  # the host is unknown: ask the NameNode again
                 found = socket.getaddrinfo(url.hostname, None, type=socket.SOCK_STREAM)
                 self._failed |= {one[4][0]: time.monotonic() for one in found}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import HIDES, LARGEST, constant_layer, line
+from sparkdl.interop.constant_operands import HIDES, HIDES_BESIDE_0, LARGEST, constant_layer, line
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
@@ -73,8 +73,10 @@ def fill(node):
     computed = [i for i in (1, 2) if not node.is_constant(i)]
     node.need(len(computed) == 1, "a constant choice between computed inputs")
     [x] = computed
-    keeps = node.constants[node.inputs[0]] == (x == 1)
-    filled = np.where(keeps, np.float32(0), node.constant(3 - x))
+    keeps, other = node.constants[node.inputs[0]] == (x == 1), node.constant(3 - x)
+    hides = other.max() <= HIDES_BESIDE_0
+    node.need(other.size == 1 or hides, "a choice between numbers and others than one")
+    filled = np.where(keeps, np.float32(0), other)
     ways = {"scale": keeps, "shift": filled}
     if (keeps | (filled <= HIDES)).all():  # what is added leaves no trace of the others
         del ways["scale"]

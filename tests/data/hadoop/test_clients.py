@@ -259,6 +259,20 @@ def test_a_file_is_written_with_fewer_replicas_while_a_node_is_gone(
     assert cluster.content == b"some"
 
 
+def test_a_file_is_whole_where_the_name_node_adds_no_replicas(monkeypatch):
+    """A quota may allow fewer replicas than are wanted in the end."""
+    monkeypatch.setattr(streams, "PAUSE", 0)
+    cluster = Cluster(replicas=3, failures=1)
+
+    def refuse(path, replicas):
+        raise OSError('RPCError("org.apache.hadoop.DSQuotaExceededException", "over the quota")')
+
+    cluster.set_replication = refuse
+    with streams.UploadOnClose(native.ReplicatedWrite(cluster, "/a").send) as file:
+        file.write(b"some")
+    assert (cluster.tried, cluster.content) == ([None, 2], b"some")
+
+
 ELSEWHERE = [
     ({"replicas": 3, "failures": 1}, [None, 2], 0, 0),
     ({"replicas": 3, "failures": 9}, [None, 2, 1], 0, 1),  # as soon as writing one replica fails

@@ -12,18 +12,18 @@ from requests import RequestException
 
 from sparkdl.data.hadoop import base, kerberos, native, tokens, web_client, web_errors
 from sparkdl.data.hadoop.native_calls import as_os_error
-from sparkdl.data.hadoop.streams import RequestRefused, Starting, Unreachable
+from sparkdl.data.hadoop.streams import NoAnswer, RequestRefused, Starting, Unreachable
 from tests.data.hadoop.folders import configured
 
 CODES = 'GssMajorCodes { raw: "0x000d0000", routine_error: "GSS_S_FAILURE" }'
 VAGUE = "Unspecified GSS failure.  Minor code may provide more information"
 NONE = "No Kerberos credentials available (default cache: FILE:/tmp/krb5cc_0)"
 FAILURES = [  # (reason, cure, kind)
-    (NONE, kerberos.GET_TICKET, RequestRefused),
-    ("Ticket expired", kerberos.GET_TICKET, RequestRefused),
-    ("Clock skew too great", kerberos.SET_CLOCK, RequestRefused),
-    ('Cannot find KDC for realm "A.B"', kerberos.CHECK, RequestRefused),
-    ("Server krbtgt/A@B not found in Kerberos database", kerberos.CHECK, RequestRefused),
+    (NONE, kerberos.GET_TICKET, NoAnswer),
+    ("Ticket expired", kerberos.GET_TICKET, NoAnswer),
+    ("Clock skew too great", kerberos.SET_CLOCK, NoAnswer),
+    ('Cannot find KDC for realm "A.B"', kerberos.CHECK, NoAnswer),
+    ("Server krbtgt/A@B not found in Kerberos database", kerberos.CHECK, NoAnswer),
     ("Cannot contact any KDC for realm 'A.B'", kerberos.CHECK, Unreachable),
 ]
 SECURE = {"hadoop.security.authentication": "kerberos"}
@@ -137,6 +137,12 @@ def test_other_errors_of_its_library_are_raised_as_they_are(tmp_path, monkeypatc
     with pytest.raises(RequestException) as raised:
         client.generate_request_header(None, "nn")
     assert raised.value is error
+
+
+def test_a_configuration_with_kerberos_is_not_to_be_changed(tmp_path, monkeypatch):
+    text = "Authentication failure. Check your credentials."
+    configured(tmp_path, monkeypatch, core=SECURE)
+    assert kerberos.with_cure(text) == text
 
 
 def test_a_configuration_without_kerberos_is_named(tmp_path, monkeypatch):

@@ -1,13 +1,15 @@
 """A NameNode that restarts, observed through questions that fail in turn, and a clock."""
 
 import logging
+import threading
 from types import SimpleNamespace
 
 import pytest
+from hdfs import HdfsError
 
-from sparkdl.data.hadoop import base, name_node, native, native_calls
+from sparkdl.data.hadoop import base, name_node, native, native_calls, web
 from sparkdl.data.hadoop.name_node import CONNECT, RESTART, NameNode
-from sparkdl.data.hadoop.streams import RequestRefused, Starting, Unreachable
+from sparkdl.data.hadoop.streams import NoAnswer, RequestRefused, Starting, Unreachable
 
 
 class Clock:
@@ -52,6 +54,7 @@ GIVEN_UP = [
     ("it has refused", [RequestRefused("no")], DOWN, RESTART),
     ("a file was missing", [FileNotFoundError("/a")], DOWN, RESTART),
     ("it says that it starts", [], STARTING, RESTART),
+    ("Kerberos failed", [NoAnswer("no ticket")], DOWN, CONNECT),
 ]
 
 
@@ -66,6 +69,17 @@ def test_how_long_a_name_node_is_asked(clock, _, before, failure, limit):
     with pytest.raises(RequestRefused, match=f"^{failure}, for {limit:g} s$"):
         node.ask(Answers(failure))
     assert clock.now == limit
+
+
+def test_who_was_given_up_is_waited_for_as_a_stranger(clock):
+    """Whatever follows a failure, as the removal of a temporary file, does not wait as long."""
+    node = NameNode("hdfs://nn")
+    node.ask(Answers(1))
+    for passed in (RESTART, CONNECT):
+        start = clock.now
+        with pytest.raises(NoAnswer, match=f"^refused, for {passed:g} s; look there$"):
+            node.ask(Answers(Unreachable("refused; look there")))
+        assert clock.now - start == passed
 
 
 def test_a_name_node_that_comes_back_answers(clock, caplog):
@@ -163,6 +177,7 @@ TEXTS = [
     (rpc("namenode.SafeModeException", SAFE + "turned off automatically in 9 seconds."), Starting),
     (rpc("namenode.SafeModeException", SAFE + "Resources are low on NN."), RequestRefused),
     (rpc("security.AccessControlException", "Permission denied"), RequestRefused),
+    (rpc("ipc.StandbyException", "Operation category READ is not supported"), Unreachable),
 ]
 
 
@@ -180,3 +195,41 @@ def test_a_write_waits_for_a_name_node_once_not_at_each_of_its_tries(clock, monk
     with pytest.raises(RequestRefused, match=r"^Connection refused \(os error 111\), for 10 s$"):
         file.close()
     assert clock.now == CONNECT
+
+
+def test_what_is_never_answered_is_asked_once(clock, monkeypatch):
+    never = threading.Event()
+    create = Answers(None)
+    client = SimpleNamespace(create=lambda *_: create() or never.wait())
+    monkeypatch.setattr(native.NativeFiles, "client", client)
+    monkeypatch.setattr(native_calls, "ANSWER", 0.05)
+    with pytest.raises(NoAnswer, match=r"^HDFS did not answer within 0.05 s$"):
+        native.NativeFiles("hdfs", "nn").open("/a", "wb").close()
+    assert create.asked == 1
+    never.set()
+
+
+class TwoNameNodes:
+    """A client of WebHDFS that asks a second NameNode after the first has made the change."""
+
+    def __init__(self):
+        self.paths = {"/a"}
+
+    def status(self, path):
+        if path not in self.paths:
+            raise HdfsError("none", exception="FileNotFoundException")
+        return {"length": 1, "type": "FILE", "modificationTime": 0}
+
+    def rename(self, path1, path2):
+        self.paths = {path2}
+        raise HdfsError(f"Unable to rename {path1}")
+
+
+def test_a_rename_that_the_library_repeats_is_made(clock, monkeypatch):
+    client = TwoNameNodes()
+    monkeypatch.setattr(web.WebFiles, "client", client)
+    web.WebFiles("webhdfs", "Blue").mv("/a", "/b")
+    assert client.paths == {"/b"}
+    monkeypatch.setattr(client, "rename", Answers(HdfsError("Unable to rename")))
+    with pytest.raises(RequestRefused, match="Unable to rename"):
+        web.WebFiles("webhdfs", "Blue").mv("/b", "/c")

@@ -8,6 +8,8 @@ import pytest
 from hdfs import TokenClient
 
 from sparkdl.data.hadoop import native, tokens, web_client
+from sparkdl.data.hadoop.configuration import Configuration
+from sparkdl.errors import DataError
 from tests.data.hadoop.folders import SERVICE, configured
 
 SECURE = {"hadoop.security.authentication": "kerberos", "fs.defaultFS": "hdfs://nn:8020"}
@@ -49,6 +51,8 @@ def hosts(monkeypatch):
 ADDRESSES = [  # services of the tokens, and the address that hdfs-native gets for hdfs://nn:8020
     (["10.0.0.8:8020", "10.0.0.7:8020"], "10.0.0.7:8020"),
     (["10.0.0.7:9000"], "nn:8020"),
+    (["mynn:8020", "10.0.0.7:8020"], "10.0.0.7:8020"),  # a whole service
+    (["110.0.0.7:8020"], "nn:8020"),
     (["nn:8020", "10.0.0.7:8020"], "nn:8020"),  # hadoop.security.token.service.use_ip=false
     ([], "nn:8020"),
 ]
@@ -108,6 +112,24 @@ def test_webhdfs_sends_the_token_of_its_cluster(tmp_path, monkeypatch, authority
 def test_a_token_goes_to_no_other_cluster(tmp_path, monkeypatch):
     write(monkeypatch, tmp_path / "tokens", token("10.0.0.7:8020"), token("ha-hdfs:Blue"))
     assert tokens.token_for(["one"], "one") is None
+
+
+def test_a_token_goes_to_no_other_server_of_the_host(tmp_path, monkeypatch):
+    write(monkeypatch, tmp_path / "tokens", token("10.0.0.7:8020"))
+    for address, is_sent in (("nn:14000", False), ("nn:50070", True)):
+        configured(
+            tmp_path, monkeypatch, core=SECURE, hdfs={"dfs.namenode.http-address": "nn:50070"}
+        )
+        found = web_client.token_of(Configuration.read(), "webhdfs", address)
+        assert (found is not None) == is_sent
+
+
+def test_a_damaged_file_of_tokens_is_named(tmp_path, monkeypatch):
+    place = tmp_path / "tokens"
+    write(monkeypatch, place, token("10.0.0.7:8020"))
+    place.write_bytes(place.read_bytes()[:4] + b"\0\1")
+    with pytest.raises(DataError, match=f"^{place}: cannot be read as delegation tokens: "):
+        tokens.own_tokens()
 
 
 @pytest.mark.parametrize("content", [b"", b"HDTS\1and more", b"other"])

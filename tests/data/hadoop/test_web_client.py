@@ -46,12 +46,15 @@ DETOURS = {
 @pytest.mark.parametrize("url, avoided", DETOURS.values(), ids=DETOURS)
 def test_a_datanode_that_failed_is_not_asked_again(tmp_path, monkeypatch, url, avoided):
     configured(tmp_path, monkeypatch)
+    asked = []
+    monkeypatch.setattr(web.WebFiles, "exists", lambda files, path: asked.append(path))
     detour = web_client.Detour(web.WebFiles("webhdfs", "nn"))
     for kind in (streams.AnotherWayLeft if avoided else Unreachable, Unreachable):
         with pytest.raises(kind), detour.client():
             raise failure(url)
     with detour.client() as client:
         params = client.session.params
+    assert asked == ["/"] * 2 * ("://nn" in str(url).lower())  # waits until a NameNode answers
     assert params == ({"excludedatanodes": ",".join(avoided)} if avoided else {})
 
 
@@ -134,6 +137,7 @@ WEB = {
     "one:9000": ({"fs.defaultFS": "hdfs://one:9000"}, "webhdfs", ""),
     "two:9000": ({"fs.defaultFS": "hdfs://two:9000/"}, "webhdfs", ""),
     "one": ({"fs.defaultFS": "hdfs://one", "dfs.http.policy": "HTTPS_ONLY"}, "swebhdfs", ""),
+    "other": ({"dfs.http.policy": "HTTP_AND_HTTPS"}, "swebhdfs", "other"),
 }
 
 
@@ -165,3 +169,17 @@ def test_where_webhdfs_is(tmp_path, monkeypatch, authority):
     configured(tmp_path, monkeypatch, core=core, hdfs=SERVICE)
     conf = Configuration.read()
     assert [conf.web_scheme(), conf.web_authority(authority)] == expected
+
+
+PRIVATE = [
+    {"hadoop.rpc.protection": "privacy"},
+    {"dfs.data.transfer.protection": "integrity,privacy"},
+    {"dfs.encrypt.data.transfer": "true"},
+]
+
+
+@pytest.mark.parametrize("core", PRIVATE)
+def test_data_that_a_cluster_encrypts_do_not_go_elsewhere_in_the_clear(tmp_path, monkeypatch, core):
+    configured(tmp_path, monkeypatch, core=core)
+    with pytest.raises(OSError, match="encrypts its data, but has no WebHDFS over HTTPS$"):
+        native.write_elsewhere("nn:8020", "/a", None)

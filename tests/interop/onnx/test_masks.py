@@ -26,6 +26,7 @@ ADDED = {
     "with an axis of heads": (ADD, {"hide": CAUSAL[None]}),
     "of padding": (ADD, {"hide": PADDING}),
     "of -10000": (ADD, {"hide": np.maximum(CAUSAL, -1e4)}),
+    "of -10000 in bfloat16": (ADD, {"hide": np.maximum(CAUSAL, -9984)}),
     "of the least float": (ADD, {"hide": np.maximum(CAUSAL, np.finfo(np.float32).min)}),
     "chosen": (KEEP, {"chosen": SEEN, "fill": INFINITE}),
     "chosen by -10000": (KEEP, {"chosen": SEEN, "fill": np.float32(-1e4)}),
@@ -64,9 +65,15 @@ MORE_AXES = {
     "with distances": (ADD, {"hide": CAUSAL + drawn(7, HEADS, *SIZES)}),
     "chosen with all axes": (KEEP, {"chosen": SEEN[None, None], "fill": np.float32([INFINITE])}),
 }
+NO_CONSTANT = r"hidden \(Add\): a constant of shape"
 REFUSED = {
-    "that varies with the example": {"hide": drawn(1, 3, 1, *SIZES)},
-    "of other steps": {"hide": drawn(1, 4, 4)},
+    "that varies with the example": (ADD, {"hide": drawn(1, 3, 1, *SIZES)}, NO_CONSTANT),
+    "of other steps": (ADD, {"hide": drawn(1, 4, 4)}, NO_CONSTANT),
+    "filled by learned numbers": (
+        KEEP,
+        {"chosen": SEEN, "fill": drawn(1, *SIZES)},
+        r"hidden \(Where\): a choice between numbers and others than one",
+    ),
 }
 
 
@@ -124,8 +131,9 @@ def test_a_mask_is_an_operand_that_is_not_trained(name, are_merged, tmp_path):
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_constants_are_refused(name, tmp_path):
     path = tmp_path / "net.onnx"
-    nodes = attention(ADD, False)
-    made = model(nodes, (STEPS, 3), WEIGHTS | SHAPES | REFUSED[name], inferred=False)
+    hides, constants, why = REFUSED[name]
+    nodes = attention(hides, False)
+    made = model(nodes, (STEPS, 3), WEIGHTS | SHAPES | constants, inferred=False)
     path.write_bytes(made.SerializeToString())
-    with pytest.raises(UnsupportedError, match=r"hidden \(Add\): a constant of shape"):
+    with pytest.raises(UnsupportedError, match=why):
         read_onnx(str(path))

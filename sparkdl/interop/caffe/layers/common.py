@@ -201,6 +201,10 @@ def axes_of(layer, net, options):
 def embed(layer, net):
     """Looks up rows of a table, along a new last axis."""
     options, bottom = layer.embed_param, layer.bottom[0]
+    if options.bias_term and layer.param and layer.param[0].name in net.apart:
+        raise UnsupportedError(
+            "bias_term must be false where another layer shares the table alone, got true"
+        )
     shape, layer_options = net.shape(bottom), weights(layer, options, net)
     layer_options |= {"vocabulary_size": options.input_dim, "units": options.num_output}
     if bottom in net.single:

@@ -222,6 +222,10 @@ def test_a_table_and_a_product_share_their_numbers():
     text = two("", more + embed, more + TIED % (4, "transpose: true"), ("Embed", "InnerProduct"))
     last = load(text, "1").vertices[-1]
     assert (last.shares, last.layer.type_name) == ("a", "Dense")
+    biased = embed.replace("false", "true")
+    text = two("", more + biased, more + TIED % (4, ""), ("Embed", "InnerProduct"))
+    with pytest.raises(UnsupportedError, match="bias_term must be false where another layer"):
+        load(text, "1")
     text = two("", more + TIED % (4, ""), more + embed, ("InnerProduct", "Embed"))
     with pytest.raises(UnsupportedError, match="reads its blob in the same order, got a"):
         load(text, "1")
