@@ -72,7 +72,7 @@ class Launched:
     """The part of a subprocess.Popen that is used of a server."""
 
     def __init__(self, ends):
-        self._ends, self.returncode = ends, None
+        self._ends, self.returncode, self.pid = ends, None, "of the daemon"
 
     def wait(self, limit=None):
         """Waits until all have ended that have the other end of the pipe."""

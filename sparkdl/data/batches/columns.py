@@ -59,9 +59,9 @@ def whole_column(x, shape, what):
     y = x.reshape(len(x), *(x.shape[1:] if None in shape else shape))
     if y.dtype.kind == "f":
         _refuse(y, y != np.floor(y), f"{what} must be whole numbers, as the network takes int64")
-        digits = np.finfo(y.dtype).nmant + 1
-        rule = f"{what} must be below 2^{digits} as {y.dtype}, which rounds larger ones"
-        _refuse(y, np.abs(y) >= 2.0**digits, f"{rule} (integers are exact)")
+        digits = min(np.finfo(y.dtype).nmant + 1, 63)
+        rule = f"{what} must be below 2^{digits} as {y.dtype}, which rounds larger ones; give a "
+        _refuse(y, np.abs(y) >= 2.0**digits, f"{rule}column of integers, which CSV has not")
     return _as_int64(y, what)
 
 

@@ -15,6 +15,7 @@ EXECUTOR_TIMEOUT = 30.0  # seconds to wait for requested executors
 PATIENCE = 10.0  # seconds until the wait for executors is logged
 SPECULATION = "spark.speculation"
 EXCLUDES = "spark.excludeOnFailure.enabled", "spark.excludeOnFailure.application.enabled"
+KILLS_EXCLUDED = "spark.excludeOnFailure.killExcludedExecutors"
 ENDS_IDLE = "spark.python.worker.killOnIdleTimeout"
 IDLE_LIMIT = "spark.python.worker.idleTimeoutSeconds"
 SETTLING = 1.0  # seconds; Spark's scheduler knows of a lost executor before its list of executors
@@ -103,7 +104,7 @@ def concurrent_tasks(sc, resources=None):
 
 def excluded_slots(sc, profile):
     """Returns the number of tasks of a profile that excluded executors would run at once."""
-    if not any(is_on(sc, name) for name in EXCLUDES):
+    if not any(is_on(sc, name) for name in EXCLUDES) or is_on(sc, KILLS_EXCLUDED):
         return 0
     known = known_executors(sc, only_active=True)
     excluded = [each for each in known if each.isExcluded()]

@@ -71,7 +71,8 @@ class PerColumn:
 
     def auc_rows(self) -> list[list[str]]:
         """Returns a row for a report if the AUC is not exact."""
-        return [] if self.auc_is_exact else [["auc is off by at most", f"{self.auc_error():.4f}"]]
+        error = self.auc_error()
+        return [["auc is off by at most", f"{error:.4f}"]] if error > 0 else []
 
     @property
     def score(self) -> float:

@@ -296,17 +296,12 @@ class History:
 
 
 def limit_scores(reports: "Sequence[EpochReport | ValidationReport]") -> None:
-    """Drops the scores of the earlier evaluations where all together take more than SCORES bytes.
-
-    Evaluations without scores end the search, as those before them have none, either.
-    """
+    """Drops the scores of the earlier evaluations where all together take more than SCORES."""
     held = 0
     for report in reversed(reports):
         size = getattr(report.validation, "score_bytes", 0)
         held += size
-        if not size:
-            return
-        if held > SCORES and report is not reports[-1]:
+        if size and held > SCORES and report is not reports[-1]:
             report.validation.drop_scores()
 
 

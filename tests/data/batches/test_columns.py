@@ -80,11 +80,11 @@ BROKEN = [
     ([0, 1.7], r"whole numbers, as the network takes int64, got 1.7 at 1$"),
     ([-0.5, 0], r"whole numbers, as the network takes int64, got -0.5 at 0$"),
     ([np.nan, 0], r"whole numbers, as the network takes int64, got nan at 0$"),
-    ([np.inf, 0], r"below 2\^53 as float64, .* \(integers are exact\), got inf at 0$"),
+    ([np.inf, 0], r"below 2\^53 as float64, .* which CSV has not, got inf at 0$"),
     ([2**53 + 1, 0.0], r"below 2\^53 as float64, .*, got 9007199254740992.0 at 0$"),
     (
         np.array([0, -(2**24) - 1], np.float32),
-        r"below 2\^24 as float32, .*, got -1.6777216e\+07 at 1$",
+        r"below 2\^24 as float32, .*, got -1\.?6777216.* at 1$",
     ),
     (np.array([0, 2**63], np.uint64), r"below 2\^63, got 9223372036854775808 at 1$"),
 ]

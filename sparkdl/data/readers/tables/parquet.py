@@ -166,7 +166,7 @@ def first_bytes(split, columns):
     """Returns the bytes in memory of the first record of a RowGroup; 0 if all are of one size."""
     with _open_parquet(split.path, in_pieces=True) as file:
         schema, wanted = file.schema_arrow, set(columns)
-        if not any(pa.types.is_nested(one.type) for one in schema if one.name in wanted):
+        if all(pa.types.is_primitive(one.type) for one in schema if one.name in wanted):
             return 0
         records = file.iter_batches(1, row_groups=[split.group], columns=columns)
         return sum(record.nbytes for record in islice(records, 1))

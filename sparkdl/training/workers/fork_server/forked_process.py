@@ -4,7 +4,6 @@ import ctypes
 import os
 import signal
 import sys
-import time
 from multiprocessing import connection, forkserver, resource_tracker, spawn
 
 from numpy import random
@@ -34,7 +33,10 @@ def begin(server, outputs, files):
         os.dup2(own, output)
         os.close(own)
     forkserver._forkserver._inherited_fds = others
-    take_environment(connection.Connection(os.dup(work), writable=False).recv())
+    try:
+        connection.Connection(os.dup(work), writable=False).recv().take()
+    except EOFError:  # its owner has given up
+        return 1
     random.seed()  # else each fork draws the same numbers
     return spawn._main(work, os.dup(work))
 
@@ -42,13 +44,6 @@ def begin(server, outputs, files):
 def is_forked():
     """Returns whether a server has forked this process, which then ends with its owner."""
     return bool(_server) and _server[0] == os.getppid()
-
-
-def take_environment(environment):
-    if environment != dict(os.environ):
-        os.environ.clear()
-        os.environ.update(environment)
-        time.tzset()
 
 
 def end_with(parent):

@@ -8,7 +8,8 @@ from sparkdl.training.workers.fork_server.server_process import ServerProcess
 
 READ_ONCE = (  # beginnings of variables that Python and libraries read when they are loaded
     *("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_"),
-    *("OMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "NPY_"),
+    *("OMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "NPY_", "NUMPY_", "LLVMLITE_"),
+    "OPENSSL_",
 )
 GRACE = 1.0  # seconds for a server that does not answer to end
 
@@ -46,17 +47,25 @@ class OwnServer:
             if self._server is not None and self._variables != variables:
                 self._retire()
             if self._server is None:
-                self._server, self._variables = ServerProcess(self._modules), variables
+                self._server, self._variables = self._begin(), variables
             return self._server.fork(files)
 
-    def give_up(self):
+    def give_up(self, why):
         """Uses no server from now on; returns the reason as an error."""
         with self._lock:
-            self.is_usable = False
-            code = None if self._server is None else self._server.exit_code(GRACE)
+            self.is_usable, who = False, ""
+            if self._server is not None:
+                who, code = f" ({self._server})", self._server.exit_code(GRACE)
+                why = why if code is None else f"has ended with exit code {code}"
             self._retire()
-        why = "cannot fork them" if code is None else f"has ended with exit code {code}"
-        return ServerLost(f"the process that forks workers {why}")
+        return ServerLost(f"the process that forks workers{who} {why}")
+
+    def hold(self):
+        """Waits until no server is being begun, which a fork would know by half."""
+        self._lock.acquire()
+
+    def release(self):
+        self._lock.release()
 
     def leave(self):
         """Leaves the servers to the process that this one was forked from."""
@@ -65,8 +74,17 @@ class OwnServer:
                 server.leave()
         self._reset()
 
+    def _begin(self):
+        try:
+            return ServerProcess(self._modules)
+        except OSError as error:
+            self.is_usable = False
+            raise ServerLost(f"the process that forks workers cannot start: {error}") from error
+
     def _retire(self):
-        self._retired = [one for one in self._retired if one.exit_code() is None]
+        for one in [one for one in self._retired if one.exit_code() is not None]:
+            one.end()
+            self._retired.remove(one)
         if self._server is not None:
             self._server.retire()
             self._retired.append(self._server)
@@ -82,4 +100,4 @@ def variables_read_once():
 
 
 SERVER = OwnServer()
-os.register_at_fork(after_in_child=SERVER.leave)
+os.register_at_fork(before=SERVER.hold, after_in_parent=SERVER.release, after_in_child=SERVER.leave)

@@ -8,6 +8,7 @@ from multiprocessing import connection, context, forkserver, popen_forkserver, s
 from threading import Lock
 
 from sparkdl.training.workers.fork_server.own_server import SERVER
+from sparkdl.training.workers.fork_server.surroundings import Surroundings
 
 STARTING = 300.0  # seconds for a server to load its modules and fork
 
@@ -50,11 +51,15 @@ class ForkedPopen(popen_forkserver.Popen):
         self.sentinel, pipe = SERVER.fork(self._fds)
         alive = os.dup(pipe)  # shows the process that its owner lives
         self.finalizer = util.Finalize(self, util.close_fds, (alive, self.sentinel))
-        with connection.Connection(pipe, readable=False) as sender:
-            self.pid = self._receive_pid()
-            with suppress(BrokenPipeError):  # it has ended, as its exit code will tell
-                sender.send(dict(os.environ))
-                write(pipe, data)
+        try:
+            with connection.Connection(pipe, readable=False) as sender:
+                self.pid = self._receive_pid()
+                with suppress(BrokenPipeError):  # it has ended, as its exit code will tell
+                    sender.send(Surroundings.of_this_process())
+                    write(pipe, data)
+        except BaseException:
+            self.finalizer()  # one that is forked later finds nobody, and ends
+            raise
 
     def _pickle(self, process):
         """Returns a process and what it needs of this one; fills `_fds`."""
@@ -72,8 +77,8 @@ class ForkedPopen(popen_forkserver.Popen):
             if connection.wait([self.sentinel], STARTING):
                 return forkserver.read_signed(self.sentinel)
         except EOFError:
-            pass
-        raise SERVER.give_up()
+            raise SERVER.give_up("cannot fork them") from None
+        raise SERVER.give_up(f"has not forked one within {STARTING:g} s")
 
 
 def write(file, data):

@@ -23,7 +23,7 @@ def main(file, modules):
     """Serves the owner of the other end of a socket; ends with that end, as do all forks."""
     name_process("sparkdl-forks")
     for name in modules:
-        with suppress(ImportError):  # a library that is not installed
+        with suppress(ImportError, OSError):  # a library that is not installed, or is damaged
             importlib.import_module(name)
     if threading.active_count() > 1:  # of a tool that watches each program, for instance
         sys.exit(f"cannot fork workers: {threading.enumerate()[1]} would be lost")
@@ -52,6 +52,8 @@ class ForkServer:
         self._files = self._ends, wake
         for file in self._files:
             os.set_blocking(file, False)
+        # An owner that blocks it passes this on.
+        self._blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake)
 
@@ -104,6 +106,7 @@ class ForkServer:
         """Closes, in a fork, what belongs to the server."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._blocked)
         self._owner.close()
         for file in (*self._files, *self._statuses.values()):
             os.close(file)

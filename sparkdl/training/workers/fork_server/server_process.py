@@ -29,7 +29,11 @@ class ServerProcess:
         self._socket, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with far:
             self._process = launch(far, modules)
-        util.Finalize(None, self.end, exitpriority=-10)  # after multiprocessing has ended the forks
+        # At exit, after multiprocessing has ended the forks.
+        self._ending = util.Finalize(None, self.end, exitpriority=-10)
+
+    def __str__(self):
+        return f"process {self._process.pid}"
 
     def fork(self, files):
         """Requests a process, which receives these files.
@@ -65,6 +69,7 @@ class ServerProcess:
 
     def end(self):
         """Ends it, and its processes."""
+        self._ending.cancel()
         self._socket.close()
         try:
             self._process.wait(ENDING)
@@ -88,8 +93,8 @@ def launch(far, modules):
 
 
 def is_open(file):
+    """Returns whether an output is open; files that Python opens in its place are not inherited."""
     try:
-        os.fstat(file)
+        return os.get_inheritable(file)
     except OSError:
         return False
-    return True

@@ -1,13 +1,18 @@
 """The end of a forked process: its exit code, whoever asks for it and whatever has ended it."""
 
 import os
+import re
 import signal
 from threading import Thread
 
+import psutil
 import pytest
 
+from sparkdl.training.workers.fork_server import contexts, own_server, popen, server_process
 from sparkdl.training.workers.fork_server.contexts import describe_end
-from tests.training.workers.fork_server.asked import Asked, ask
+from sparkdl.training.workers.fork_server.popen import ForkedPopen
+from tests.support.waiting import until
+from tests.training.workers.fork_server.asked import PROCESSES, Asked, ask
 
 ENDS = {
     "by itself": ("os._exit(3)", 3, "exit code 3"),
@@ -56,3 +61,42 @@ def test_what_does_not_fit_into_a_pipe_arrives(monkeypatch):
     monkeypatch.setenv("MUCH", "x" * 100_000)
     monkeypatch.setenv("MORE", "y" * 100_000)
     assert ask("len(os.environ['MUCH'] + os.environ['MORE'])") == 200_000
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while a server has not yet forked."""
+
+
+def test_one_that_nobody_waits_for_ends_by_itself(monkeypatch, capfd):
+    """A notebook keeps the traceback of an interrupt, and with it the process."""
+    with Asked() as known:
+        server = known.server
+
+        def interrupt(popen):
+            raise Interrupted
+
+        with monkeypatch.context() as patch, pytest.raises(Interrupted) as kept:
+            patch.setattr(ForkedPopen, "_receive_pid", interrupt)
+            Asked()
+        until(lambda: server.children() == [psutil.Process(known.process.pid)])
+        assert kept.value.__traceback__ is not None
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_server_that_is_silent_is_named(monkeypatch):
+    """It is used no more; see test_contexts."""
+    monkeypatch.setattr(popen, "STARTING", 0.2)
+    monkeypatch.setattr(own_server, "GRACE", 0.1)
+    found = own_server.OwnServer()
+    for module in (contexts, popen):
+        monkeypatch.setattr(module, "SERVER", found)
+    monkeypatch.setattr(server_process, "PROGRAM", "input()#{path}{file}{modules}")
+    monkeypatch.setattr(server_process.subprocess, "DEVNULL", server_process.subprocess.PIPE)
+    with pytest.raises(own_server.ServerLost) as error:
+        ForkedPopen(PROCESSES.Process(target=print))
+    assert re.fullmatch(
+        r"the process that forks workers \(process \d+\) has not forked one within 0.2 s",
+        str(error.value),
+    )
+    found._retired[0].end()
+    assert not found.is_usable
