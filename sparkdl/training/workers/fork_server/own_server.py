@@ -1,10 +1,12 @@
 """The fork server of this process: begun when first needed, and replaced when it must be."""
 
 import os
+from multiprocessing import spawn
 from threading import Lock
 
 from sparkdl.errors import SparkdlError
 from sparkdl.training.workers.fork_server.server_process import ServerProcess
+from sparkdl.training.workers.fork_server.surroundings import Surroundings
 
 READ_ONCE = (  # beginnings of variables that Python and libraries read when they are loaded
     *("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_"),
@@ -20,6 +22,8 @@ class ServerLost(SparkdlError, RuntimeError):
 
 class OwnServer:
     """Has a ServerProcess, whose modules have read the variables that this process has now.
+
+    It runs the Python that `multiprocessing.set_executable` has named last.
 
     A fork of this process begins with none.
 
@@ -38,17 +42,24 @@ class OwnServer:
         self._modules += modules
 
     def fork(self, files):
-        """Requests a process; see ServerProcess.fork."""
+        """Requests a process.
+
+        Returns
+        -------
+        (int, int, Surroundings)
+            Files, as of ServerProcess.fork; what the process has to take over.
+        """
         with self._lock:
-            variables = variables_read_once()
+            begun_with = spawn.get_executable(), variables_read_once()
             if self._server is not None and self._server.exit_code() is not None:
                 self._server.end()
                 self._server = None
-            if self._server is not None and self._variables != variables:
+            if self._server is not None and self._begun_with != begun_with:
                 self._retire()
             if self._server is None:
-                self._server, self._variables = self._begin(), variables
-            return self._server.fork(files)
+                self._server, self._begun_with = self._begin(), begun_with
+            surroundings = Surroundings.of_this_process().since(self._server.surroundings)
+            return *self._server.fork(files), surroundings
 
     def give_up(self, why):
         """Uses no server from now on; returns the reason as an error."""
@@ -92,7 +103,7 @@ class OwnServer:
 
     def _reset(self):
         self._lock, self.is_usable = Lock(), True
-        self._server, self._variables, self._retired = None, {}, []
+        self._server, self._begun_with, self._retired = None, None, []
 
 
 def variables_read_once():

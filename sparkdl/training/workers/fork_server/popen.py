@@ -8,7 +8,6 @@ from multiprocessing import connection, context, forkserver, popen_forkserver, s
 from threading import Lock
 
 from sparkdl.training.workers.fork_server.own_server import SERVER
-from sparkdl.training.workers.fork_server.surroundings import Surroundings
 
 STARTING = 300.0  # seconds for a server to load its modules and fork
 
@@ -48,14 +47,14 @@ class ForkedPopen(popen_forkserver.Popen):
 
     def _launch(self, process):
         data = self._pickle(process)
-        self.sentinel, pipe = SERVER.fork(self._fds)
+        self.sentinel, pipe, surroundings = SERVER.fork(self._fds)
         alive = os.dup(pipe)  # shows the process that its owner lives
         self.finalizer = util.Finalize(self, util.close_fds, (alive, self.sentinel))
         try:
             with connection.Connection(pipe, readable=False) as sender:
                 self.pid = self._receive_pid()
                 with suppress(BrokenPipeError):  # it has ended, as its exit code will tell
-                    sender.send(Surroundings.of_this_process())
+                    sender.send(surroundings)
                     write(pipe, data)
         except BaseException:
             self.finalizer()  # one that is forked later finds nobody, and ends

@@ -7,6 +7,7 @@ from contextlib import suppress
 from multiprocessing import resource_tracker, spawn, util
 
 from sparkdl.training.workers.fork_server.server import FORK, RETIRE
+from sparkdl.training.workers.fork_server.surroundings import Surroundings
 
 PROGRAM = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = {path!r}; "
@@ -23,9 +24,15 @@ class ServerProcess:
     ----------
     modules : list of str
         That it loads.
+
+    Attributes
+    ----------
+    surroundings : Surroundings
+        Of this process when the other began.
     """
 
     def __init__(self, modules):
+        self.surroundings = Surroundings.of_this_process()
         self._socket, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with far:
             self._process = launch(far, modules)

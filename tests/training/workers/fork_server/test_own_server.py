@@ -1,13 +1,16 @@
 """The server of a process: kept while it may be, then replaced; forks have their own."""
 
 import os
+import sys
+from multiprocessing import spawn
+from pathlib import Path
 
 import psutil
 import pytest
 
 from sparkdl.training.workers.fork_server.own_server import SERVER
 from tests.support.waiting import gone, until
-from tests.training.workers.fork_server.asked import Asked, is_own, pid_of_server
+from tests.training.workers.fork_server.asked import Asked, ask, is_own, pid_of_server
 
 
 @pytest.mark.parametrize("name, same", [("ANY", True), ("OPENBLAS_NUM_THREADS", False)])
@@ -20,6 +23,16 @@ def test_variables_that_libraries_have_read_need_a_new_one(name, same, monkeypat
         assert old("1 + 1") == 2, "processes of an old server go on"
     if not same:
         until(lambda: gone(server))
+
+
+def test_another_python_needs_a_new_one(tmp_path, monkeypatch):
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec env WHICH=other {sys.executable} "$@"\n')
+    python.chmod(0o700)
+    assert ask("os.environ.get('WHICH')") is None
+    monkeypatch.setattr(spawn, "_python_exe", str(python))
+    with Asked() as asked:
+        assert b"WHICH=other" in Path(f"/proc/{asked.server.pid}/environ").read_bytes().split(b"\0")
 
 
 def test_one_that_was_killed_is_replaced():

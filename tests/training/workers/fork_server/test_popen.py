@@ -90,13 +90,15 @@ def test_a_server_that_is_silent_is_named(monkeypatch):
     found = own_server.OwnServer()
     for module in (contexts, popen):
         monkeypatch.setattr(module, "SERVER", found)
-    monkeypatch.setattr(server_process, "PROGRAM", "input()#{path}{file}{modules}")
-    monkeypatch.setattr(server_process.subprocess, "DEVNULL", server_process.subprocess.PIPE)
+    program = "import signal; signal.pause()#{path}{file}{modules}"
+    monkeypatch.setattr(server_process, "PROGRAM", program)
     with pytest.raises(own_server.ServerLost) as error:
         ForkedPopen(PROCESSES.Process(target=print))
     assert re.fullmatch(
         r"the process that forks workers \(process \d+\) has not forked one within 0.2 s",
         str(error.value),
     )
-    found._retired[0].end()
+    [server] = found._retired
+    server._process.kill()
+    server.end()
     assert not found.is_usable
