@@ -110,6 +110,6 @@ ELEMENTWISE = {
     "Sub": np.subtract,
     "Sum": several(np.add),
     "Tan": np.tan,
-    "Where": np.where,
+    "Where": lambda choice, x, y, /: np.where(choice, x, y),  # older numpy tells no signature
     "Xor": np.logical_xor,
 }

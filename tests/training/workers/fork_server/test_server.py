@@ -90,7 +90,7 @@ if __name__ == "__main__":
     print(json.dumps(ours.recv()))
 """
 OF_OTHERS = {"cython_runtime", "llvmlite", "ml_dtypes", "numpy", "threadpoolctl"}
-OF_SPARK = {"py4j", "pyspark"}
+OF_SPARK = {"psutil", "py4j", "pyspark"}  # psutil: of Spark 4.0, where it is installed
 LOADED = {
     "local": (local.MODULES, OF_OTHERS),
     "of a task": (gpu_process.MODULES, OF_OTHERS | OF_SPARK),
