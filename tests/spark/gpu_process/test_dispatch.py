@@ -95,7 +95,10 @@ def test_two_at_once_are_two_processes():
 
 
 def test_a_broadcast_goes_along_and_functions_of_a_script_too(monkeypatch):
-    monkeypatch.setattr(shared_value, "broadcast", lambda sc, value: SimpleNamespace(value=value))
+    def broadcast(sc, value, needs):
+        return SimpleNamespace(value=value)
+
+    monkeypatch.setattr(shared_value, "broadcast", broadcast)
     sc = SimpleNamespace(_encryption_enabled=False)
     shared = SharedValue(sc, {"twice": lambda x: 2 * x})
     (found,) = on_gpu(partial(elsewhere.value, HOST, shared))

@@ -15,7 +15,8 @@ CONF = NetworkConf(input_shape=(3,), layers=[Dense(units=2), BatchNorm(), Output
 class Shared:
     """A stub of SharedValue that copies the vectors when it is made."""
 
-    def __init__(self, sc, value):
+    def __init__(self, sc, value, needs):
+        assert needs is None, "only files of tables are needed"
         _, state, _, _ = value
         self.params, self.buffers = state.params.copy(), state.buffers.copy()
         self.has_code = True
