@@ -7,20 +7,15 @@ import platform
 from sparkdl.errors import WorkerError
 from sparkdl.spark.gpu_process.child import serve
 from sparkdl.spark.gpu_process.packing import pack, unpack
-from sparkdl.training.workers.fork_server.contexts import describe_end, process_context
+from sparkdl.training.workers.fork_server.contexts import OF_A_FIT, describe_end, process_context
 
 log = logging.getLogger(__name__)
 ENDING = 30.0  # seconds for one that is killed to end
 GRACE = 5.0  # seconds for a process to end once its pipe is closed
-MODULES = [  # that a worker needs for a fit; none calls CUDA
+MODULES = [
     "sparkdl.spark.gpu_process.child",
     "sparkdl.spark.launch.worker_training",
-    "sparkdl.training.masters.registry",
-    "sparkdl.training.resident.fit_setup",
-    "sparkdl.training.resident.lifecycle",
-    "sparkdl.training.rounds.block_training",
-    "sparkdl.engine.native.jit",
-    "llvmlite.binding",
+    *OF_A_FIT,
 ]
 PROCESSES = process_context(MODULES)
 

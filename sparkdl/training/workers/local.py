@@ -15,21 +15,13 @@ from sparkdl.data.source import read_splits
 from sparkdl.errors import ConfigError, WorkerError
 from sparkdl.nn.execution.device import restrict_gpus
 from sparkdl.training.workers.contribution import Failure, tree_total
-from sparkdl.training.workers.fork_server.contexts import describe_end, process_context
+from sparkdl.training.workers.fork_server.contexts import OF_A_FIT, describe_end, process_context
 from sparkdl.training.workers.frozen_modules import freeze_modules
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 from sparkdl.training.workers.main_script import UNGUARDED, WORKER, check_script, unguarded_error
 
 GRACE = 5.0  # seconds for an idle process to end by itself
-MODULES = [  # that a worker needs for a fit
-    "sparkdl.training.workers.local",
-    "sparkdl.training.masters.registry",
-    "sparkdl.training.resident.fit_setup",
-    "sparkdl.training.resident.lifecycle",
-    "sparkdl.training.rounds.block_training",
-    "sparkdl.engine.native.jit",
-    "llvmlite.binding",
-]
+MODULES = ["sparkdl.training.workers.local", *OF_A_FIT]
 PROCESSES = process_context(MODULES)  # a fork of this process would lack libraries' threads
 
 

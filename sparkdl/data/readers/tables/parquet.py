@@ -128,7 +128,9 @@ def tables(split, columns):
         require_as_listed(split.path, "row groups", split.groups, file.metadata.num_row_groups)
         group = file.metadata.row_group(split.group)
         require_as_listed(split, "records", split.count, group.num_rows)
-        size = batch_size(group, first_bytes(split, columns))
+        wanted = [one.type for one in file.schema_arrow if one.name in columns]
+        least = 0 if all(map(pa.types.is_primitive, wanted)) else first_bytes(split, columns)
+        size = batch_size(group, least)
         yield from file.iter_batches(size, row_groups=[split.group], columns=columns)
 
 
@@ -163,11 +165,8 @@ def batch_size(group, least):
 
 
 def first_bytes(split, columns):
-    """Returns the bytes in memory of the first record of a RowGroup; 0 if all are of one size."""
+    """Returns the bytes in memory of the first record of a RowGroup."""
     with _open_parquet(split.path, in_pieces=True) as file:
-        schema, wanted = file.schema_arrow, set(columns)
-        if all(pa.types.is_primitive(one.type) for one in schema if one.name in wanted):
-            return 0
         records = file.iter_batches(1, row_groups=[split.group], columns=columns)
         return sum(record.nbytes for record in islice(records, 1))
 

@@ -8,15 +8,8 @@ from sparkdl.data import files
 from sparkdl.errors import CheckpointError
 from sparkdl.interop.caffe.checkpoints import hdf5
 from sparkdl.interop.caffe.checkpoints.weights import as_checkpoint
-from sparkdl.interop.caffe.messages.binary import (
-    HDF5,
-    as_bytes,
-    is_hdf5,
-    parse_bytes,
-    read_bytes,
-    within_limit,
-)
-from sparkdl.interop.caffe.messages.blobs import array_of, blob_of
+from sparkdl.interop.caffe.messages.binary import HDF5, as_bytes, is_hdf5, parse_bytes, read_bytes
+from sparkdl.interop.caffe.messages.blobs import add_blobs, array_of
 from sparkdl.interop.caffe.messages.schema import RAW
 
 MOST_UPDATES = 2**31 - 1  # Caffe counts them in int32
@@ -80,9 +73,7 @@ def write_solver_state(path, state):
         message = RAW["SolverState"](
             iter=state.iteration, learned_net=state.weights, current_step=state.current_step
         )
-        history = list(map(blob_of, state.history))
-        with within_limit(path):
-            message.history.extend(history)
+        add_blobs(message.history, state.history, path)
         files.write(path, as_bytes(message, path))
 
 

@@ -5,15 +5,8 @@ from contextlib import contextmanager
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, DataError
 from sparkdl.interop.caffe.checkpoints import hdf5
-from sparkdl.interop.caffe.messages.binary import (
-    HDF5,
-    as_bytes,
-    is_hdf5,
-    parse_bytes,
-    read_bytes,
-    within_limit,
-)
-from sparkdl.interop.caffe.messages.blobs import array_of, blob_of
+from sparkdl.interop.caffe.messages.binary import HDF5, as_bytes, is_hdf5, parse_bytes, read_bytes
+from sparkdl.interop.caffe.messages.blobs import add_blobs, array_of
 from sparkdl.interop.caffe.messages.schema import RAW, LayerParameter
 from sparkdl.interop.caffe.nets.blob_uses import DATA
 from sparkdl.interop.caffe.nets.names import number_names
@@ -71,9 +64,7 @@ def write_weights(path, weights, name="", layers=None):
             added = net.layer.add()
             added.ParseFromString(message.SerializeToString())
             del added.blobs[:]
-            blobs = list(map(blob_of, weights.get(layer, ())))
-            with within_limit(path):
-                added.blobs.extend(blobs)
+            add_blobs(added.blobs, weights.get(layer, ()), path)
         files.write(path, as_bytes(net, path))
 
 

@@ -7,7 +7,12 @@ from google.protobuf.message import DecodeError
 
 from sparkdl.data import files
 from sparkdl.errors import DataError
-from sparkdl.interop.caffe.messages.binary import as_bytes, parse_bytes, read_bytes
+from sparkdl.interop.caffe.messages.binary import (
+    as_bytes,
+    parse_bytes,
+    read_bytes,
+    within_limit,
+)
 from sparkdl.interop.caffe.messages.schema import MESSAGES, RAW
 
 SIDES = ("num", "channels", "height", "width")  # sizes of old blobs, which always had four axes
@@ -97,3 +102,10 @@ def blob_of(array):
     if array.size:
         getattr(blob, kind).append(array.astype(DTYPES[kind]).tobytes())
     return blob
+
+
+def add_blobs(field, arrays, path):
+    """Adds arrays as blobs to a repeated field; raises DataError if they are too large."""
+    blobs = list(map(blob_of, arrays))
+    with within_limit(path):
+        field.extend(blobs)
