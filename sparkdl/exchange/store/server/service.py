@@ -13,6 +13,7 @@ from threading import Condition, Thread
 
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import DataError, PeerError, SparkdlError
+from sparkdl.exchange.messages.message import pack_message
 from sparkdl.exchange.messages.wire import Wire
 
 log = logging.getLogger(__name__)
@@ -174,7 +175,11 @@ class WorkerConnection:
 
     def _handle_request(self, meta, arrays):
         try:
-            return self._service.handle(self._rank, meta, arrays)
+            meta, arrays = self._service.handle(self._rank, meta, arrays)
+            pack_message(
+                {}, arrays
+            )  # refuses what no message takes before anything is sent
+            return meta, arrays
         except Exception as error:
             if not isinstance(error, SparkdlError):
                 log.exception("a request of rank %d", self._rank)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from sparkdl.error_messages import error_from_json
-from sparkdl.errors import PeerError, ShapeError, WorkerError
+from sparkdl.errors import DataError, PeerError, ShapeError, WorkerError
 from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.messages.message import MOST_ARRAYS
 from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.store import StoreOptions, StoreServer
 from sparkdl.exchange.store.client.reply import check_reply
@@ -142,3 +143,14 @@ def test_a_failure_of_the_server_names_it_and_has_its_traceback(monkeypatch):
         with pytest.raises(WorkerError, match="^the store.* on the server: Zero") as caught:
             RemoteServer(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
         assert "in pull" in caught.value.__notes__[0]
+
+
+def test_an_answer_that_is_no_message_is_an_error_at_once():
+    keys = [f"k{i}" for i in range(MOST_ARRAYS + 1)]
+    with serving() as (server, connect), connect(0) as wire:
+        for key in keys:
+            server.shard.init(0, key, np.zeros(1, np.float32))
+        remote = RemoteServer(wire, 5.0)
+        with pytest.raises(DataError, match=f"at most .* {MOST_ARRAYS} arrays"):
+            remote.talk({"verb": "pull", "keys": keys}, (), None)
+        assert remote.talk({"verb": "pull", "keys": keys[:2]}, (), None)[1] == [0.0, 0.0]
