@@ -13,6 +13,7 @@ from sparkdl.exchange.rendezvous.file_rendezvous import absent_ranks_error, chec
 
 CHANNEL = "meeting"
 ANSWER = 5.0  # extra seconds for the server to report who is missing
+LEAST = 0.01  # seconds that the server waits for the others even if the caller comes late
 
 
 class AddressRendezvous:
@@ -60,7 +61,7 @@ class AddressRendezvous:
         if self._wire is None:
             sock = self._dial(min(timeout, self.timeout))
             self._wire = Wire(sock, format_address(self.address), self.timeout)
-        within = max(0.01, deadline.remaining())
+        within = LEAST if deadline.has_passed(ahead=LEAST) else deadline.remaining()
         self._wire.send({"size": self.size, "seconds": within}, text.encode())
         meta, arrays = self._wire.receive(within + ANSWER, waiting_for="the others' texts")
         if "missing" in meta:

@@ -64,6 +64,9 @@ def dial_member(member, endpoint, channel, rank, limit):
         return endpoint.connect((member.address, member.port), channel, rank, limit.remaining())
     except PeerError as error:
         raise PeerError(member.rank, f"{member.host} ({error.host})", error.what) from error
+    except TimeoutError as error:  # the members before it took all of the time
+        what = f"was not connected to within {limit.seconds:g} s"
+        raise PeerError(member.rank, member.host, what) from error
 
 
 def answer_member(members, rank, sockets, endpoint, channel, limit):

@@ -1,6 +1,7 @@
 """Every process gets every text, round after round; missing processes are named."""
 
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -129,6 +130,15 @@ def test_meetings_on_channels_are_apart(endpoint):
         RendezvousServer(1, endpoint, channel)
         with at(endpoint, 0, 1, channel=channel) as place:
             assert place.all_gather(channel, 5) == [channel]
+
+
+def test_who_comes_late_to_an_address_is_told_who_is_missing(endpoint):
+    RendezvousServer(2, endpoint)
+    with at(endpoint, 0, 2) as place:
+        dial = place._dial
+        place._dial = lambda limit: time.sleep(limit) or dial(5.0)
+        with pytest.raises(WorkerError, match="1 of 2 processes have not come .*: rank 1"):
+            place.all_gather("here", timeout=0.05)
 
 
 @pytest.mark.slow

@@ -1,21 +1,28 @@
 """The ways in which a group can form, each tested by a sum over its links."""
 
+import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from sparkdl.errors import PeerError
 from sparkdl.exchange.connections.address import addresses
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.connections.tls import Tls
 from sparkdl.exchange.group import Group
 from sparkdl.exchange.rendezvous.address_rendezvous import AddressRendezvous, RendezvousServer
 from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
+from sparkdl.exchange.rendezvous.member import GroupMember
+from sparkdl.exchange.rendezvous.member_links import connect
 from tests.exchange.certificates import authority, member
 from tests.exchange.pairs import SECRET
 
 SIZE = 3
+DIALED = {"address": "127.0.0.1", "port": 1, "pid": 1, "machine": "m", "group": "g"}
 
 
 @contextmanager
@@ -89,3 +96,15 @@ def summed(place, options):
         group.all_reduce(x)
         group.barrier()
         return x.sum(dtype=np.float64)
+
+
+def test_a_member_that_is_dialed_too_late_is_named():
+    members = [GroupMember(**DIALED | {"rank": rank, "host": f"host-{rank}"}) for rank in range(3)]
+
+    def slow(address, channel, rank, timeout):
+        time.sleep(timeout)
+        return socket.socket()
+
+    endpoint = SimpleNamespace(connect=slow)
+    with pytest.raises(PeerError, match="rank 1 on host-1: was not connected to within 0.05 s"):
+        connect(members, 2, endpoint, 0.05)

@@ -176,9 +176,7 @@ class WorkerConnection:
     def _handle_request(self, meta, arrays):
         try:
             meta, arrays = self._service.handle(self._rank, meta, arrays)
-            pack_message(
-                {}, arrays
-            )  # refuses what no message takes before anything is sent
+            pack_message({}, arrays)  # while nothing is sent: it refuses what no message takes
             return meta, arrays
         except Exception as error:
             if not isinstance(error, SparkdlError):
