@@ -170,7 +170,7 @@ def _hold_lock(path, target):
     with open(target.with_name(name), "wb", opener=open_private) as lock:
         seen, since = -1, time.monotonic()
         while not try_lock(lock):
-            progress = partial(target).stat().st_size if partial(target).exists() else 0
+            progress = bytes_so_far(target)
             if progress != seen:
                 seen, since = progress, time.monotonic()
             if time.monotonic() - since > STALL_TIMEOUT:
@@ -180,6 +180,13 @@ def _hold_lock(path, target):
                 raise DataError(f"{path}: {text}")
             time.sleep(0.05)
         yield
+
+
+def bytes_so_far(target):
+    """Returns the bytes that another process has copied, 0 before it begins and once it ends."""
+    with suppress(FileNotFoundError):
+        return partial(target).stat().st_size
+    return 0
 
 
 def partial(target):

@@ -192,6 +192,25 @@ def test_a_copy_that_gets_no_further_is_an_error(tmp_path, copies, monkeypatch):
     np.testing.assert_array_equal(read(LMDB(URI)).features, X)  # the lock has been released
 
 
+def test_a_copy_may_end_while_another_process_looks_at_it(tmp_path, copies, monkeypatch):
+    upload(caffe_db(tmp_path / "db"))
+    whole = Path(host_copy.host_copy(f"{URI}/data.mdb"))
+    part, stat = host_copy.partial(whole), Path.stat
+    whole.rename(part)
+    with open(f"{whole}.lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def finish(path, **options):
+            found = stat(path, **options)
+            if path == part:
+                part.rename(whole)
+                fcntl.flock(lock, fcntl.LOCK_UN)
+            return found
+
+        monkeypatch.setattr(Path, "stat", finish)
+        assert host_copy.host_copy(f"{URI}/data.mdb") == str(whole)
+
+
 def test_the_least_recently_used_go_first(tmp_path, copies, monkeypatch):
     caffe_db(tmp_path / "db")
     size = os.path.getsize(tmp_path / "db/data.mdb")

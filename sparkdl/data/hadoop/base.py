@@ -38,9 +38,10 @@ class HadoopFiles(AbstractFileSystem):
     def client(self):
         """This process's client for the cluster."""
         key = type(self), self.scheme, self.authority
-        if key not in _clients:
-            _clients[key] = self.new_client(self.scheme, self.authority)
-        return _clients[key]
+        found = _clients.get(key)
+        if found is None:  # kept here too, as another thread's fork may empty `_clients`
+            found = _clients[key] = self.new_client(self.scheme, self.authority)
+        return found
 
     @property
     def name_node(self):

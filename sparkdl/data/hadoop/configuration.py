@@ -8,6 +8,7 @@ are substituted. HDFS High Availability: dfs.ha.namenodes.
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from getpass import getuser
 from pathlib import Path
@@ -199,7 +200,10 @@ def _variable(match, properties):
     if name.startswith("env."):
         name, _, default = name.removeprefix("env.").partition(":-")
         return os.environ.get(name, default or match[0])
-    return {"user.name": user()}.get(name) or properties.get(name, match[0])
+    if name == "user.name":
+        with suppress(DataError):  # with Kerberos the user needs no name here
+            return user()
+    return properties.get(name, match[0])
 
 
 def _names(text):

@@ -121,6 +121,18 @@ def test_a_fork_makes_clients_of_its_own(tmp_path, monkeypatch):
     assert not base._clients
 
 
+def test_a_fork_by_another_thread_leaves_the_client_at_hand(tmp_path, monkeypatch):
+    class Emptied(dict):
+        """Clients that a fork drops as soon as they are kept."""
+
+        def __setitem__(self, key, value):
+            self.clear()
+
+    monkeypatch.setattr(base, "_clients", Emptied())
+    configured(tmp_path, monkeypatch)
+    assert isinstance(file_system("hdfs://nn/a")[0].client, Client)
+
+
 @pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
 def test_a_cluster_that_is_down_is_no_missing_file(tmp_path, monkeypatch, scheme):
     monkeypatch.undo()

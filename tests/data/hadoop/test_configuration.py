@@ -1,7 +1,10 @@
 """Hadoop's configuration files: variables, final properties, name services, their folder."""
 
+import pwd
+
 import pytest
 
+from sparkdl.data.hadoop import configuration
 from sparkdl.data.hadoop.configuration import Configuration
 from sparkdl.errors import DataError
 from tests.data.hadoop.folders import SERVICE, configured, write_xml
@@ -56,6 +59,17 @@ def test_variables_are_filled_in(tmp_path, monkeypatch):
     assert found["home"] == "/user/ann"
     assert found["left"] == "${unknown}"
     assert found["loop"] == "${loop}"
+
+
+def test_a_user_without_a_name_can_read_it(tmp_path, monkeypatch):
+    """As in containers with an arbitrary uid; only a cluster without Kerberos asks for a name."""
+    monkeypatch.delenv("HADOOP_USER_NAME", raising=False)
+    monkeypatch.setattr(configuration, "getuser", lambda: pwd.getpwuid(2**31 - 7))
+    values = {"a": "${b}", "b": "1", "home": "/user/${user.name}"}
+    found = configured(tmp_path, monkeypatch, core=values).properties
+    assert found == {"a": "1", "b": "1", "home": "/user/${user.name}"}
+    with pytest.raises(DataError, match="set HADOOP_USER_NAME"):
+        configuration.user()
 
 
 def test_files_may_include_others(tmp_path, monkeypatch):
