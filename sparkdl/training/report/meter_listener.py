@@ -31,5 +31,4 @@ class MeterListener(Listener):
         self._meters.restart(self._plan, restart)
 
     def on_fit_end(self, history: Any) -> None:
-        if self._plan is not None:  # otherwise another listener has refused the fit
-            self._meters.end(self._plan, history)
+        self._meters.end(self._plan, history)

@@ -104,13 +104,12 @@ class TensorBoard(Listener):
         self._file.add(restart_at(), last + 1)
 
     def on_fit_end(self, history: Any) -> None:
-        if self._file is not None:  # otherwise another listener has refused the fit
-            self._write_layers()
-            self._write_wrong_examples(history)
-            summary = self._package.summary.hparams(hyperparameters(self._plan), self._tags)
-            for part in summary:
-                self._file.add_summary(part)
-            self._file.close()
+        self._write_layers()
+        self._write_wrong_examples(history)
+        summary = self._package.summary.hparams(hyperparameters(self._plan), self._tags)
+        for part in summary:
+            self._file.add_summary(part)
+        self._file.close()
 
     def _write_layers(self):
         """Writes the last inspection, if there is a new one."""

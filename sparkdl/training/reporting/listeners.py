@@ -1,5 +1,6 @@
 """Listeners, which are notified on the driver as a fit advances."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sparkdl.training.reporting.event_names import check_events
@@ -73,7 +74,10 @@ class Listener:
         """
 
     def on_fit_end(self, history: "History") -> None:
-        """Called when the fit is over, even if it failed, with what was done."""
+        """Called when the fit is over, even if it failed, with what was done.
+
+        If another listener refuses the fit in its `on_fit_start`, those before it are called, too.
+        """
 
 
 class Listeners(Listener):
@@ -85,7 +89,15 @@ class Listeners(Listener):
         self.steers = any(one.steers for one in listeners)
 
     def on_fit_start(self, plan: FitPlan) -> None:
-        self._tell("on_fit_start", plan)
+        """Notifies every listener; if one refuses the fit, those before it are told of its end."""
+        told: list[Listener] = []
+        try:
+            self._tell("on_fit_start", plan, told=told)
+        except StopTraining:
+            raise
+        except BaseException as refusal:
+            tell_refusal(told, plan, refusal)
+            raise
 
     def on_round(self, report: RoundReport, state: "TrainState | None") -> None:
         self._tell("on_round", report, state)
@@ -99,9 +111,9 @@ class Listeners(Listener):
     def on_restart(self, restart: Restart) -> None:
         self._tell("on_restart", restart)
 
-    def _tell(self, event, *arguments):
+    def _tell(self, event, *arguments, told=None):
         """Notifies every listener, even after one stops the fit; then raises the first
-        StopTraining.
+        StopTraining. Adds those that have been notified to the list `told`.
         """
         stops = []
         for listener in self.listeners:
@@ -109,6 +121,8 @@ class Listeners(Listener):
                 getattr(listener, event)(*arguments)
             except StopTraining as stop:
                 stops.append(stop)
+            if told is not None:
+                told.append(listener)
         if stops:
             raise stops[0]
 
@@ -124,3 +138,13 @@ class Listeners(Listener):
                 failures.append(failure)
         if failures:
             raise failures[0]
+
+
+def tell_refusal(told, plan, refusal):
+    """Ends a fit that an error has ended before it began, for the listeners told of its start."""
+    plan.steering.error = refusal
+    if plan.history is not None:
+        kind = type(refusal).__name__
+        plan.history.end_reason = f"interrupted by {kind} before the first round"
+    with suppress(Exception):  # the refusal says more
+        Listeners(*told).on_fit_end(plan.history)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sparkdl.errors import ConfigError
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener, Listeners
 from tests.training.reports import plan, report, state
@@ -54,6 +55,21 @@ def test_the_end_reaches_all_though_one_fails():
     with pytest.raises(RuntimeError, match="the disk is full"):
         both.on_fit_end(History())
     assert heard == [("b", "end", 0)]
+
+
+class Refusing(Listener):
+    def on_fit_start(self, plan):
+        raise ConfigError("not with me")
+
+
+def test_who_was_told_of_a_start_hears_of_the_end_if_another_refuses_the_fit():
+    heard, about = [], plan(history=History())
+    listeners = Recorder(heard, "a"), Broken(), Refusing(), Recorder(heard, "b")
+    with pytest.raises(ConfigError, match="not with me") as refusal:
+        Listeners(*listeners).on_fit_start(about)
+    assert heard == [("a", "start", 3), ("a", "end", 0)]
+    assert about.steering.error is refusal.value
+    assert about.history.end_reason == "interrupted by ConfigError before the first round"
 
 
 def test_a_plan_knows_how_far_a_resumed_fit_has_come():
