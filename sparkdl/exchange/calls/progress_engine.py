@@ -78,8 +78,8 @@ class ProgressEngine:
             if self._closed:
                 call.end(self._closing())
                 return call
-            self._submitted.append(call)
             self._call_background()
+            self._submitted.append(call)  # after what fails where no thread can start
         if self._driving.locked():
             self.watch.ring()
         return call
@@ -252,10 +252,9 @@ class ProgressEngine:
     def _call_background(self):
         """Wakes the background thread, starting it if necessary; the caller holds `_news`."""
         if self._thread is None and not self._closed:
-            self._thread = threading.Thread(
-                target=self._background, name="sparkdl-progress", daemon=True
-            )
-            self._thread.start()
+            thread = threading.Thread(target=self._background, name="sparkdl-progress", daemon=True)
+            thread.start()
+            self._thread = thread
         self._news.notify()
 
     def _background(self):

@@ -6,6 +6,7 @@ import time
 from collections import deque
 
 from sparkdl.errors import WorkerError
+from sparkdl.exchange.connections.admission import NO_THREAD
 from sparkdl.exchange.connections.sockets import hang_up, wake
 
 MOST = 1024  # queued callers per channel
@@ -96,7 +97,12 @@ class Callers:
             daemon=True,
         )
         self._connections[thread] = sock
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # the caller must not wait for a thread that never comes
+            del self._connections[thread]
+            log.warning("rank %d on channel %s: %s", rank, channel, NO_THREAD)
+            hang_up(sock)
 
     def _run(self, channel, rank, sock):
         try:

@@ -30,7 +30,13 @@ def plain(safe):
         sock.setblocking(False)
     thread = threading.Thread(target=Pump(safe, inner).run, name="sparkdl-tls", daemon=True)
     running[thread] = inner
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # out of threads
+        del running[thread]
+        for sock in (outer, inner):
+            sock.close()
+        raise
     return outer
 
 

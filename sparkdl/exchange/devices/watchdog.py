@@ -77,8 +77,8 @@ class Watchdog:
         """Returns the WatchedCall for work about to be submitted to the device."""
         ticket = WatchedCall(self, text)
         with self._news:
-            self._tickets.append(ticket)
             self._begin()
+            self._tickets.append(ticket)
         return ticket
 
     # Interface of a companion of ProgressEngine
@@ -106,8 +106,9 @@ class Watchdog:
 
     def _begin(self):
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="sparkdl-watchdog", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="sparkdl-watchdog", daemon=True)
+            thread.start()
+            self._thread = thread
         self._news.notify()
 
     def _run(self):

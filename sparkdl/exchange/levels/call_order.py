@@ -41,8 +41,8 @@ class CallOrder:
         job = StepJob(self._until_failure(steps))
         with self._news:
             if not self._closed:
+                self._first.put(job)  # first, as it fails where no thread can start
                 self._under_way += 1
-                self._first.put(job)
                 return job
         job.advance()  # ends it with the error that the group is closed
         return job
@@ -88,9 +88,11 @@ class CallOrder:
 
     def _pass_on(self, job, more):
         if more:
-            self._second.put(job)
-        else:
-            self._end(job, more)
+            try:
+                return self._second.put(job)
+            except RuntimeError as error:  # no thread can start
+                more = job.advance(error)
+        self._end(job, more)
 
     def _end(self, job, more):
         with self._news:

@@ -17,10 +17,10 @@ class StepJob:
         self._steps, self._event = steps, threading.Event()
         self._result = self._error = None
 
-    def advance(self):
-        """Runs the next step; returns whether there are more."""
+    def advance(self, error=None):
+        """Runs the next step, or raises `error` in its place; returns whether there are more."""
         try:
-            next(self._steps)
+            next(self._steps) if error is None else self._steps.throw(error)
         except StopIteration as end:
             self._result = end.value
         except BaseException as error:
@@ -60,8 +60,9 @@ class JobThread:
 
     def put(self, job):
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            thread.start()
+            self._thread = thread
         self._jobs.put(job)
 
     def close(self):

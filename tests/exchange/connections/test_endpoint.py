@@ -15,6 +15,7 @@ from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.connections.handshake import HELLO, PROTOCOL
 from sparkdl.exchange.connections.job_tls import JobTls
 from sparkdl.exchange.connections.sockets import BUFFER, LIMITS, kernel_limit
+from tests.exchange.few_threads import no_thread
 from tests.exchange.pairs import OTHER, SECRET
 
 HELLO_OF_TLS = bytes([22, 3, 1, 2, 0])  # announces 512 bytes, none of which follow
@@ -210,6 +211,20 @@ def test_the_door_stays_open_when_there_are_no_more_threads(endpoint, monkeypatc
     assert endpoint.refused == {NO_THREAD: 1}
     [record] = caplog.records  # without a traceback: callers try again at once, for a minute
     assert "spark.executor.pyspark.memory" in record.getMessage() and not record.exc_info
+
+
+def test_who_gets_no_thread_of_a_handler_is_sent_away(endpoint, monkeypatch, caplog):
+    endpoint.serve("store", lambda rank, sock: sock.sendall(b"!"))
+    with no_thread(monkeypatch, "sparkdl-store"):
+        with endpoint.connect(endpoint.address, "store", rank=3) as sock:
+            sock.settimeout(5)
+            assert sock.recv(1) == b""
+    assert [record.getMessage() for record in caplog.records] == [
+        f"rank 3 on channel store: {NO_THREAD}"
+    ]
+    with endpoint.connect(endpoint.address, "store") as sock:
+        sock.settimeout(5)
+        assert sock.recv(1) == b"!"
 
 
 def test_a_caller_that_nobody_takes_is_sent_away():

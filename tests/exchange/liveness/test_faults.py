@@ -20,6 +20,7 @@ from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
 from sparkdl.exchange.rendezvous.member import GroupMember
 from tests.exchange.clock import Clock
 from tests.exchange.crew import SECRET, crew
+from tests.exchange.few_threads import no_thread
 
 TIMEOUT = 3.0  # seconds; on a busy machine, a process without a core for so long would be blamed
 CULPRIT = 1
@@ -167,6 +168,17 @@ def test_leaving_does_not_wait_for_who_has_hung_up():
     group, start = Group.over({CULPRIT: left}, members("ab"), 0, timeout=60.0), time.monotonic()
     group.close()
     assert time.monotonic() - start < 30
+
+
+def test_a_group_without_a_thread_for_its_calls_leaves_in_order(monkeypatch):
+    left, right = socket.socketpair()
+    with Group.over({0: right}, members("ab"), 1, timeout=5.0) as other:
+        with no_thread(monkeypatch, "sparkdl-progress"):
+            with Group.over({CULPRIT: left}, members("ab"), 0, timeout=5.0) as group:
+                with pytest.raises(RuntimeError, match="start new thread"):
+                    group.start_send(np.zeros(3), CULPRIT)
+        with pytest.raises(PeerError, match="rank 0 on a.* has left the group"):
+            other.receive(np.zeros(3), 0)
 
 
 def fails_to_receive(group, source):
