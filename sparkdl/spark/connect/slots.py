@@ -4,10 +4,21 @@ import re
 
 from sparkdl.errors import ConfigError
 from sparkdl.spark.connect.sessions import unsupported
-from sparkdl.spark.jobs.slots import executors_asked_for, is_true, parse_local_cluster
+from sparkdl.spark.jobs.slots import (
+    ENDS_IDLE,
+    IDLE_LIMIT,
+    are_ended,
+    executors_asked_for,
+    idle_error,
+    is_true,
+    parse_local_cluster,
+)
 
 LOCAL = re.compile(r"local(?:\[\s*(\d+|\*)\s*(?:,\s*\d+\s*)?\])?$")
 DIVIDING = "spark.default.parallelism", "spark.sql.leafNodeDefaultParallelism"
+# The settings of DataFrames, which are those of RDDs unless given; Spark 4.1 has both.
+ENDS_IDLE_HERE = "spark.sql.execution.pyspark.udf.killOnIdleTimeout"
+IDLE_LIMIT_HERE = "spark.sql.execution.pyspark.udf.idleTimeoutSeconds"
 
 
 def workers_of(spark, wanted):
@@ -17,6 +28,7 @@ def workers_of(spark, wanted):
     ------
     ConfigError
         If there are fewer slots: Spark's scheduler would fail, and end the server's SparkContext.
+        If Spark ends Python processes that give nothing for long.
     UnsupportedError
         If the server uses dynamic allocation.
     """
@@ -25,6 +37,7 @@ def workers_of(spark, wanted):
             "spark.dynamicAllocation.enabled",
             "workers are a barrier stage, which Spark does not run with it; set it to false",
         )
+    check_idle_processes(spark)
     known = known_slots(spark)
     if wanted is None:
         return known or count_cores(spark)
@@ -40,6 +53,14 @@ def is_dynamic(spark):
     """Returns whether the server allocates executors dynamically."""
     in_driver = LOCAL.match(spark.conf.get("spark.master", ""))
     return not in_driver and is_true(spark.conf.get("spark.dynamicAllocation.enabled", "false"))
+
+
+def check_idle_processes(spark):
+    """Raises ConfigError if Spark would end workers, which give nothing before the end of a fit."""
+    ends = spark.conf.get(ENDS_IDLE_HERE, spark.conf.get(ENDS_IDLE, "false"))
+    limit = spark.conf.get(IDLE_LIMIT_HERE, spark.conf.get(IDLE_LIMIT, "0"))
+    if are_ended(ends, limit):
+        raise idle_error(ENDS_IDLE_HERE, IDLE_LIMIT_HERE, limit, "set it to false")
 
 
 def known_slots(spark):

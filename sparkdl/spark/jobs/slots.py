@@ -285,8 +285,12 @@ def launch_obstacle(sc):
 
 def ends_idle_processes(sc):
     """Returns whether Spark ends Python processes that neither take nor give anything for long."""
-    is_limited = re.fullmatch(r"0*\s*[a-z]*", option(sc, IDLE_LIMIT, "0").strip()) is None
-    return is_limited and is_on(sc, ENDS_IDLE)
+    return are_ended(option(sc, ENDS_IDLE, "false"), option(sc, IDLE_LIMIT, "0"))
+
+
+def are_ended(ends, limit):
+    """Returns whether idle Python processes end under the settings of these values."""
+    return is_true(ends) and re.fullmatch(r"0*\s*[a-z]*", limit.strip()) is None
 
 
 def check_launch(sc):
@@ -303,8 +307,13 @@ def check_launch(sc):
 def check_idle_processes(sc):
     """Raises ConfigError if Spark would end processes in which a whole fit takes its time."""
     if ends_idle_processes(sc):
-        raise ConfigError(
-            f"{ENDS_IDLE} must be false where a task trains for a whole fit and {IDLE_LIMIT} is "
-            f"{option(sc, IDLE_LIMIT)}, got true: Spark would end it after that time, as it gives "
-            "nothing before the end; set it to false, or average through the driver"
-        )
+        cure = "set it to false, or average through the driver"
+        raise idle_error(ENDS_IDLE, IDLE_LIMIT, option(sc, IDLE_LIMIT), cure)
+
+
+def idle_error(name, limit_name, limit, cure):
+    """Returns the error of a setting under which Spark ends idle Python processes."""
+    return ConfigError(
+        f"{name} must be false where a task trains for a whole fit and {limit_name} is {limit}, "
+        f"got true: Spark would end it after that time, as it gives nothing before the end; {cure}"
+    )

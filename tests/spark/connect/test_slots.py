@@ -56,3 +56,17 @@ def test_dynamic_allocation_is_refused_by_name(spelling):
     settings = {"spark.master": "yarn", **dict.fromkeys(DYNAMIC, spelling)}
     with pytest.raises(UnsupportedError, match="dynamicAllocation.enabled cannot work over Spark"):
         workers_of(session(settings), 2)
+
+
+RDDS, FRAMES = "spark.python.worker.", "spark.sql.execution.pyspark.udf."
+
+
+@pytest.mark.parametrize("ends", [RDDS, FRAMES])
+@pytest.mark.parametrize("limit", [RDDS, FRAMES])
+def test_workers_that_spark_would_end_as_idle_are_refused(ends, limit):
+    settings = {"spark.master": "local[2]", f"{ends}killOnIdleTimeout": "true"}
+    limited = settings | {f"{limit}idleTimeoutSeconds": "90"}
+    with pytest.raises(ConfigError, match=r"udf\.killOnIdleTimeout must be false .* is 90, got"):
+        workers_of(session(limited), 2)
+    assert workers_of(session(limited | {f"{FRAMES}killOnIdleTimeout": "false"}), 2) == 2
+    assert workers_of(session(settings | {f"{limit}idleTimeoutSeconds": "0"}), 2) == 2
