@@ -87,7 +87,12 @@ class KeptData:
             if found is None:
                 return None
             found.users += 1
-        if found.store.is_whole():
+        try:
+            is_whole = found.store.is_whole()
+        except BaseException:  # such as an interrupt, which says nothing about the folders
+            self.release(found, keep=True)
+            raise
+        if is_whole:
             return found
         self.release(found, keep=False)
         return None

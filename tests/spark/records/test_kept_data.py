@@ -187,6 +187,24 @@ def test_what_is_no_longer_whole_is_removed():
     assert one.store.removed == 1
 
 
+def test_an_interrupt_while_folders_are_looked_up_leaves_no_user(monkeypatch):
+    kept = KeptData(lambda: 10)
+    one = opened(kept, "a")
+    kept.release(one, keep=True)
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(one.store, "is_whole", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            find(kept, "a")
+    assert one.users == 0
+    kept.release(find(kept, "a"), keep=True)
+    kept.clear()
+    assert one.store.removed == 1
+
+
 @pytest.mark.parametrize("encrypted", [True, False])
 def test_a_fit_warns_of_plain_records_where_spark_encrypts_its_own(
     encrypted, sc, spark, monkeypatch, caplog
