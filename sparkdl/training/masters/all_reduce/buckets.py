@@ -1,5 +1,6 @@
 """Slices of the gradient, summed over workers as soon as they are final."""
 
+from collections import Counter
 from functools import partial
 
 import numpy as np
@@ -33,6 +34,7 @@ class Buckets:
         slices = worker.conf.params_layout.slices
         limit = self.grad.nbytes if codec is not None else nbytes
         self._owners, self._slices = cut_buckets(slices, limit / self.grad.itemsize)
+        self._arrays = Counter(self._owners.values())  # number of arrays in each bucket
         self._compressed, self._earlier, self._keeps = None, None, False
         if codec is not None:
             self._compressed = CompressedSum(worker.group, codec, len(self.grad))
@@ -57,7 +59,7 @@ class Buckets:
 
     def begin(self, weight):
         """Begins a new gradient; `weight` is the total weight of this worker's contributions."""
-        self._missing = [list(self._owners.values()).count(i) for i in range(len(self._slices))]
+        self._missing = [self._arrays[i] for i in range(len(self._slices))]
         self._pending = []
         self._total = np.array([weight], np.float64)
         self._counting = self.worker.group.start_all_reduce(self._total)
