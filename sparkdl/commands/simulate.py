@@ -12,8 +12,8 @@ from sparkdl.exchange.cost_model import measurement
 from sparkdl.exchange.cost_model.model import FREE, Cluster, Exchange
 from sparkdl.nn.networks.summary import line, size
 from sparkdl.training.masters.all_reduce.rows_model import rows_model
-from sparkdl.training.masters.pipeline_parallel.model import pipeline_models
-from sparkdl.training.masters.tensor_parallel.model import tensor_models
+from sparkdl.training.masters.pipeline_parallel.pipeline_model import pipeline_models
+from sparkdl.training.masters.tensor_parallel.tensor_model import tensor_models
 
 BACKWARD = 2 / 3  # share of a minibatch's compute time during which gradients can already be sent
 SHARDED = "gradients sharded", "parameters sharded"  # to save memory

@@ -23,7 +23,7 @@ from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.pipeline_parallel.cuts import edges_of
 from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
-from sparkdl.training.masters.pipeline_parallel.model import pipeline_model
+from sparkdl.training.masters.pipeline_parallel.pipeline_model import pipeline_model
 from sparkdl.training.network import Network
 from tests.benchmarks.exchange.link import HostWorkers, on_the_left
 

@@ -10,7 +10,7 @@ from statistics import median
 
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.tensor_parallel.master import TensorParallel
-from sparkdl.training.masters.tensor_parallel.model import tensor_model
+from sparkdl.training.masters.tensor_parallel.tensor_model import tensor_model
 from tests.benchmarks.exchange.link import HostWorkers
 from tests.benchmarks.pipeline import UPDATES, alone, compare, network, steps, table
 

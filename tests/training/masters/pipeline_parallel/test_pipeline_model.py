@@ -3,7 +3,10 @@
 import pytest
 
 from sparkdl.nn import Dense, NetworkConf, Output
-from sparkdl.training.masters.pipeline_parallel.model import pipeline_model, pipeline_models
+from sparkdl.training.masters.pipeline_parallel.pipeline_model import (
+    pipeline_model,
+    pipeline_models,
+)
 
 CONF = NetworkConf(
     input_shape=(10,), layers=[Dense(units=20), Dense(units=20), Dense(units=5), Output(units=5)]

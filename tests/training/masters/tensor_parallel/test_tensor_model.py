@@ -3,7 +3,7 @@
 import pytest
 
 from sparkdl.nn import Dense, NetworkConf, Output
-from sparkdl.training.masters.tensor_parallel.model import tensor_model, tensor_models
+from sparkdl.training.masters.tensor_parallel.tensor_model import tensor_model, tensor_models
 
 CONF = NetworkConf(
     input_shape=(10,), layers=[Dense(units=20), Dense(units=30), Dense(units=5), Output(units=6)]
