@@ -24,7 +24,5 @@ def run(output, master=None, workers=2, epochs=EPOCHS):
         data=DataSets(train=Digits(part="train"), validation=Digits(part="test")),
         epochs=epochs,
         output=output,
-        spark=SparkOptions(
-            master=master or f"local-cluster[{workers},1,1024]", name="sparkdl demo"
-        ),
+        spark=SparkOptions(master=master, name="sparkdl demo"),
     )

@@ -1,7 +1,7 @@
-"""The Spark side: only it and sparkdl.ml import pyspark.
+"""The Spark side: only it, sparkdl.ml and sparkdl.tune import pyspark.
 
 The names below are loaded when they are first used: an executor, which imports modules of this
-package, needs neither.
+package, needs none of them.
 """
 
 from sparkdl.lazy_names import homes, lazy_names

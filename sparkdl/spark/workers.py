@@ -85,9 +85,8 @@ class SparkWorkers:
         self._holders: set[str] = set()  # executors of the first launch, which hold the records
         self._leaving: set[str] = set()  # executors that were to leave at the last launch
         self._looked = 0.0
-        self._reason: str | None = (
-            None  # why the next launch uses other slots, though no worker was lost
-        )
+        # Why the next launch uses other slots, though no worker was lost.
+        self._reason: str | None = None
 
     @property
     def size(self) -> int:
@@ -308,10 +307,8 @@ def tree(ranked, count, depth, add):
     remaining = count
     for groups in levels(count, depth):
         keyed = ranked.map(partial(by_group, remaining, groups))
-        ranked, remaining = (
-            keyed.partitionBy(groups, int).mapPartitions(partial(add_groups, add)),
-            groups,
-        )
+        ranked = keyed.partitionBy(groups, int).mapPartitions(partial(add_groups, add))
+        remaining = groups
     return ranked.collect()
 
 

@@ -66,11 +66,8 @@ def part_of(state, blocks, rounds, sizes, master, marks):
     marks : Milestones
     """
     size, counts = master.batch_size_per_worker, [sizes[n] for n in blocks if n is not None]
-    longest, updates_left = (
-        max(-(-count // size) for count in counts),
-        marks.updates_left(state.iteration),
-    )
-    stop = longest
+    updates_left = marks.updates_left(state.iteration)
+    stop = longest = max(-(-count // size) for count in counts)
     if updates_left is not None:
         stop = min(longest, state.done + master.minibatches_for(updates_left, len(blocks)))
     examples = sum(min(n, stop * size) - min(n, state.done * size) for n in counts)

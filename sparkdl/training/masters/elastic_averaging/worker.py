@@ -8,7 +8,7 @@ from sparkdl.training.resident.buffer_mean import mean_buffers
 from sparkdl.training.resident.per_worker_state import copy_worker_state, prefix, worker_state_part
 from sparkdl.training.resident.strategy import Strategy
 
-CENTRE = "center"
+CENTER = "center"
 MOVES = "moves"
 WORKER_VECTORS = ("params", "slots")
 
@@ -128,12 +128,12 @@ class StoreElasticWorker(ElasticWorker):
         if master.codec is not None:
             self._store.set_compression(master.codec)
         self._store.set_optimizer(move_center)
-        self._store.init(CENTRE, self._center)
+        self._store.init(CENTER, self._center)
         if worker.saved_state:
-            self._store.restore_compression(CENTRE, worker_state_part(MOVES, worker.saved_state))
+            self._store.restore_compression(CENTER, worker_state_part(MOVES, worker.saved_state))
 
     def worker_state(self):
-        return super().worker_state() | prefix(MOVES, self._store.compression_state(CENTRE))
+        return super().worker_state() | prefix(MOVES, self._store.compression_state(CENTER))
 
     def close(self) -> None:
         self._store.abandon()
@@ -141,7 +141,7 @@ class StoreElasticWorker(ElasticWorker):
     def _move(self, trained):
         if trained:
             self._pull()
-            self._store.push(CENTRE, self._away())
+            self._store.push(CENTER, self._away())
 
     def _settle(self) -> None:
         """Pulls the center after all have pushed; no worker pushes again before all have pulled."""
@@ -149,7 +149,7 @@ class StoreElasticWorker(ElasticWorker):
         self.worker.group.barrier()
 
     def _pull(self) -> None:
-        self._store.pull(CENTRE, self._center)
+        self._store.pull(CENTER, self._center)
         for part in self._fixed:
             self._center[part] = self.worker.replica.params[part]
 
