@@ -180,13 +180,13 @@ def as_float(x, dtype):
 
 
 def repeat_ids(ids, times):
-    """Returns the ids of a batch that repeats each example `times` times, with distinct ids.
+    """Returns the ids of a batch that repeats each example `times` times, each time with others.
 
-    The highest bits, which number partitions, distinguish the copies.
+    The six highest bits, which number partitions beyond 2^18, distinguish up to 64 copies.
     """
     if times <= 1:
         return ids
-    marks = [np.asarray(copy << 58, np.uint64) for copy in range(times)]
+    marks = [np.asarray(copy % 64 << 58, np.uint64) for copy in range(times)]
     return ops.concat([ops.add(ids, mark) for mark in marks])
 
 

@@ -7,7 +7,19 @@ import pytest
 
 from sparkdl.engine import ops
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn import BatchNorm, NetworkConf, Output, forward, initial_buffers, initial_params
+from sparkdl.nn import (
+    BatchNorm,
+    Dense,
+    Dropout,
+    GraphBuilder,
+    NetworkConf,
+    Output,
+    Stack,
+    Unstack,
+    forward,
+    initial_buffers,
+    initial_params,
+)
 from tests.nn.example_networks import lenet, mixed
 from tests.nn.layers.core.test_base import THEIRS
 from tests.nn.support import value_and_gradients
@@ -135,3 +147,16 @@ def test_refuses_what_does_not_fit(rng):
     params, buffers = arrays(mixed(), rng)
     with pytest.raises(ConfigError, match="needs the ids of the examples"):
         forward(mixed(), params, buffers, np.zeros((2, 2, 5, 5)), training=True)
+
+
+def test_more_copies_of_a_batch_than_ids_tell_apart_still_compute():
+    build = GraphBuilder(x=(3,))
+    copies = [build.add(Dense(units=2), "x") for _ in range(66)]
+    build.add(Stack(), *copies)
+    build.add(Dropout(rate=0.5))
+    build.add(Unstack(index=65, count=66))
+    build.add(Output(units=2))
+    conf = build.conf()
+    params = conf.params_layout.views(initial_params(conf))
+    x = np.ones((4, 3), np.float32)
+    assert forward(conf, params, {}, x, training=True, ids=IDS).logits.shape == (4, 2)
