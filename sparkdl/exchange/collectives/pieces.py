@@ -1,6 +1,6 @@
 """Pieces in which vectors travel."""
 
-import itertools
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +15,12 @@ def cuts(length, parts):
     return [length * i // parts for i in range(parts + 1)]
 
 
+def equal_bounds(count, parts):
+    """Returns (start, stop) of `parts` parts of `count` numbers; sizes differ by at most one."""
+    return list(pairwise(cuts(count, parts)))
+
+
 def pieces(data, longest):
     """Splits a view into views of at most `longest` bytes; an empty one gives one empty view."""
     edges = cuts(len(data), max(1, -(-len(data) // longest)))
-    return [data[a:b] for a, b in itertools.pairwise(edges)]
+    return [data[a:b] for a, b in pairwise(edges)]

@@ -16,13 +16,12 @@ References
 Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations (2009).
 """
 
-import itertools
 import math
 from collections import deque
 
 import numpy as np
 
-from sparkdl.exchange.collectives.pieces import cuts, raw
+from sparkdl.exchange.collectives.pieces import cuts, equal_bounds, raw
 
 SHORTEST, LONGEST = 512 << 10, 1 << 20  # bytes of a piece: for few calls, and within the CPU cache
 AHEAD = 8  # pieces of the first chunk sent before any has arrived
@@ -46,7 +45,7 @@ def travel(call, x, reduce, steps):
     rank, size = call.rank, call.size
     left, right = (rank - 1) % size, (rank + 1) % size
     count = pieces_of(x.nbytes / size)
-    chunks = [chunk_pieces(x, a, b, count) for a, b in edges_of(len(x), size)]
+    chunks = [chunk_pieces(x, a, b, count) for a, b in equal_bounds(len(x), size)]
     scratch = np.empty(-(-len(x) // (size * count)) + 1, x.dtype)
     own = chunks[left]  # a chunk then ends at its owner after size - 1 steps
     for piece in range(min(AHEAD, count)):
@@ -90,10 +89,5 @@ def order(steps, count):
             yield step, piece, None
 
 
-def edges_of(length, parts):
-    edges = cuts(length, parts)
-    return list(itertools.pairwise(edges))
-
-
 def chunk_pieces(x, start, end, count):
-    return [x[start + a : start + b] for a, b in edges_of(end - start, count)]
+    return [x[start + a : start + b] for a, b in equal_bounds(end - start, count)]

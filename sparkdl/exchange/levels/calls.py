@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from sparkdl.exchange.collectives.pieces import equal_bounds
 from sparkdl.exchange.levels.packing import pack_parts, unpack_parts
-from sparkdl.exchange.shared.pieces import bounds_of_one, equal_bounds
+from sparkdl.exchange.shared.pieces import bounds_of_one
 from sparkdl.exchange.shared.single_member import SingleMember
 
 EMPTY = np.empty(0, np.uint8)

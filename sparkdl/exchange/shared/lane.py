@@ -14,10 +14,11 @@ from threading import Lock
 import numpy as np
 
 from sparkdl.exchange.collectives.algorithm import is_short
+from sparkdl.exchange.collectives.pieces import equal_bounds
 from sparkdl.exchange.collectives.sums import add_around, add_in_pairs
 from sparkdl.exchange.shared.call import DTYPES, SharedCall
 from sparkdl.exchange.shared.layout import PARITIES
-from sparkdl.exchange.shared.pieces import Pieces, equal_bounds
+from sparkdl.exchange.shared.pieces import Pieces
 from sparkdl.exchange.shared.steps import Steps
 
 ADD = {"sum": np.add, "max": np.maximum, "min": np.minimum}

@@ -1,9 +1,5 @@
 """Pieces in which a vector passes through slots of shared memory, turn by turn."""
 
-from itertools import pairwise
-
-from sparkdl.exchange.collectives.pieces import cuts
-
 
 class Pieces:
     """Each owner's part of a vector, cut into one piece per turn.
@@ -31,11 +27,6 @@ class Pieces:
         """Returns the place of this piece in a slot that holds a piece of each owner."""
         start = owner * self.step
         return slot[start : start + piece.size]
-
-
-def equal_bounds(count, parts):
-    """Returns (start, stop) of `parts` parts of `count` numbers; sizes differ by at most one."""
-    return list(pairwise(cuts(count, parts)))
 
 
 def bounds_of_one(count, owner):

@@ -12,12 +12,12 @@ import pytest
 
 from sparkdl.errors import PeerError, UnsupportedError
 from sparkdl.exchange.collectives.algorithm import DOUBLING
+from sparkdl.exchange.collectives.pieces import equal_bounds
 from sparkdl.exchange.shared import futex, peer_watch
 from sparkdl.exchange.shared import lane as lane_module
 from sparkdl.exchange.shared.call import KINDS, SharedCall
 from sparkdl.exchange.shared.discovery import _machines, _sound, find_memory
 from sparkdl.exchange.shared.memory import SharedMemory, layout_of
-from sparkdl.exchange.shared.pieces import equal_bounds
 from sparkdl.exchange.shared.segment import Segment
 from tests.exchange.clock import Clock
 from tests.exchange.machine import machine, results

@@ -3,6 +3,8 @@
 from typing import NamedTuple
 from zlib import crc32
 
+from sparkdl.exchange.collectives.pieces import equal_bounds
+
 
 class KeySlice(NamedTuple):
     """Numbers start to stop of a key, held by the server with this index."""
@@ -22,5 +24,4 @@ def spread(key, length, servers, big, at=None):
     if at is not None or length <= big or servers == 1:
         index = crc32(key.encode()) if at is None else at
         return [KeySlice(index % servers, 0, length)]
-    ends = [length * i // servers for i in range(servers + 1)]
-    return [KeySlice(i, ends[i], ends[i + 1]) for i in range(servers)]
+    return [KeySlice(i, *ends) for i, ends in enumerate(equal_bounds(length, servers))]
