@@ -65,7 +65,7 @@ class MulticlassHinge(Loss, name="multiclass_hinge"):
     References
     ----------
     Crammer and Singer, On the algorithmic implementation of multiclass kernel-based vector machines
-    (2001), eq. 4. Keras's CategoricalHinge.
+    (2001), eq. 4. Keras's CategoricalHinge has 0 among the other classes' z.
     """
 
     label_kind: ClassVar = "class"

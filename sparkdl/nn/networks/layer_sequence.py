@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.layers import Flatten, ScoredLayer
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.networks.placement import PlacedLayer, check_unique, shape_after
-
-if TYPE_CHECKING:
-    pass
-
 
 INPUT = "features"
 

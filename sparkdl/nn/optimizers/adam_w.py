@@ -8,8 +8,8 @@ from sparkdl.nn.optimizers.adam import Adam
 class AdamW(Adam):
     """Adam with a weight_decay from the start.
 
-    PyTorch and optax compute
-    the same, but decay every parameter unless told otherwise. The default is PyTorch's.
+    PyTorch and optax compute the same, but decay every parameter unless told otherwise. The default
+    is PyTorch's.
 
     References
     ----------

@@ -33,10 +33,9 @@ class Places:
 
     @classmethod
     def of(cls, group, secret, *, timeout=60.0, **options):
-        """Opens an Endpoint on each rank of a Group, and returns the Places; all ranks must call
-        it.
+        """Opens an Endpoint on each rank of a Group, and returns the Places.
 
-        Each opens an Endpoint.
+        All ranks must call it.
 
         Parameters
         ----------

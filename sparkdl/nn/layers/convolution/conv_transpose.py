@@ -25,7 +25,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
     ----------
     Zeiler et al., Deconvolutional networks (2010); Caffe's Deconvolution, DL4J's Deconvolution2D.
     With padding 0 and a kernel smaller than the stride, Keras' output is longer by (stride -
-        kernel), as with that `output_padding`.
+    kernel), as with that `output_padding`.
     """
 
     padding: AmountOrWord = option(
