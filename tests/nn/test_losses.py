@@ -298,8 +298,8 @@ UNFIT = [
     (Mse(unit_weights=(1, 2)), r"Mse.unit_weights must have one for each of 3 units, got \(1, 2\)"),
     (losses.Infogain(gain=((1, 0), (0, 1))), "Infogain.gain must have one for each of 3 units"),
     (losses.MixtureDensity(components=1, width=2), "needs 4 units, got 3"),
-    (losses.Gaussian(), "gaussian needs a mean and a variance for each number: 3 units"),
-    (losses.Ctc(label_length=2), r"ctc needs \(steps, units\) with units above 0: \(3,\)"),
+    (losses.Gaussian(), "gaussian needs a mean and a variance for each number, got 3 units"),
+    (losses.Ctc(label_length=2), r"ctc needs \(steps, units\) with units above 0, got \(3,\)"),
 ]
 
 

@@ -38,7 +38,9 @@ class CtcLossOp(Op):
 
     def shape(self, logits, labels, mask):
         if len(logits.shape) != 3 or len(labels.shape) != 2:
-            raise ShapeError(f"ctc_loss takes (N, T, C) and (N, L): {logits.shape}, {labels.shape}")
+            raise ShapeError(
+                f"ctc_loss takes (N, T, C) and (N, L), got {logits.shape} and {labels.shape}"
+            )
         if not logits.shape[1]:
             raise ShapeError(f"ctc_loss needs a step, got {logits.shape}")
         if labels.shape[0] != logits.shape[0] or mask.shape != logits.shape[:2]:

@@ -20,7 +20,7 @@ class AlongRowsOp(Op):
 
     def shape(self, x):
         if not x.shape or x.shape[-1] == 0:
-            raise ShapeError(f"{self.kind} needs rows of at least one number: {x.shape}")
+            raise ShapeError(f"{self.kind} needs rows of at least one number, got {x.shape}")
         return x
 
 

@@ -39,7 +39,9 @@ class Ctc(Loss, name="ctc"):
 
     def label_shape(self, z_shape: Shape) -> Shape:
         if len(z_shape) != 2 or self.blank >= z_shape[1]:
-            raise ShapeError(f"ctc needs (steps, units) with units above {self.blank}: {z_shape}")
+            raise ShapeError(
+                f"ctc needs (steps, units) with units above {self.blank}, got {z_shape}"
+            )
         return (self.label_length,)
 
     def output(self, z: Value) -> Value:

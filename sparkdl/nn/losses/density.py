@@ -25,7 +25,9 @@ class Gaussian(Loss, name="gaussian"):
 
     def check(self, units: int) -> None:
         if units % 2:
-            raise ShapeError(f"gaussian needs a mean and a variance for each number: {units} units")
+            raise ShapeError(
+                f"gaussian needs a mean and a variance for each number, got {units} units"
+            )
 
     def label_shape(self, units: int) -> Shape:
         return (units // 2,)

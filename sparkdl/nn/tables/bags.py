@@ -102,7 +102,9 @@ def make_bag(ids, combine, weights=None, table=0):
     factors = (ids != PADDING).astype(np.float32)
     if weights is not None:
         if weights.shape != ids.shape:
-            raise ShapeError(f"weights of ids {ids.shape} must have their shape, {weights.shape}")
+            raise ShapeError(
+                f"weights of ids must have their shape {ids.shape}, got {weights.shape}"
+            )
         factors *= weights
     return Bag(table, ids, normalize(factors, combine))
 

@@ -247,5 +247,6 @@ class RowStore:
 def check_ids(table, ids):
     """Raises ShapeError unless ids are distinct and at least 0."""
     ids = np.sort(ids)
-    if len(ids) and (ids[0] < 0 or (ids[1:] == ids[:-1]).any()):
-        raise ShapeError(f"table {table!r} needs ids of at least 0, each once")
+    wrong = np.concatenate([ids[ids < 0], ids[1:][ids[1:] == ids[:-1]]])
+    if len(wrong):
+        raise ShapeError(f"table {table!r} needs ids of at least 0, each once, got {wrong[0]}")

@@ -113,8 +113,8 @@ REFUSED = {
     "batch_norm needs numbers to take the mean of, got (0, 3)": (
         lambda: ops.batch_norm(of(0, 3), of(3), of(3), 1e-5)
     ),
-    "Softmax needs rows of at least one number: ()": lambda: ops.softmax(of()),
-    "LogSoftmax needs rows of at least one number: (2, 0)": lambda: ops.log_softmax(of(2, 0)),
+    "Softmax needs rows of at least one number, got ()": lambda: ops.softmax(of()),
+    "LogSoftmax needs rows of at least one number, got (2, 0)": lambda: ops.log_softmax(of(2, 0)),
     "logits (2, 3) need labels (2,), got (3,)": lambda: ops.softmax_cross_entropy(of(2, 3), WHOLE),
     "labels need an integer type, got float32": (
         lambda: ops.softmax_cross_entropy(of(2, 3), of(2))

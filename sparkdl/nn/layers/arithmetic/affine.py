@@ -70,8 +70,11 @@ class Affine(Factors):
     def out_shape(self, in_shape: Shape) -> Shape:
         if not in_shape:
             raise ShapeError(f"Affine takes at least rows of features, got {in_shape}")
-        if self.first(in_shape) + self.axes > len(in_shape):
-            raise ShapeError(f"Affine has {self.axes} axes from {self.axis} on, got {in_shape}")
+        first = self.first(in_shape)
+        if first + self.axes > len(in_shape):
+            raise ShapeError(
+                f"Affine of {self.axes} axes from {first} on needs them, got {in_shape}"
+            )
         return in_shape
 
     def first(self, in_shape: Shape) -> int:

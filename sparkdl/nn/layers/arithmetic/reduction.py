@@ -34,7 +34,7 @@ class Reduce(Layer):
 
     def out_shape(self, in_shape: Shape) -> Shape:
         if self.axis >= len(in_shape):
-            raise ShapeError(f"Reduce has no axis {self.axis} of {in_shape}")
+            raise ShapeError(f"Reduce.axis must be an axis of {in_shape}, got {self.axis}")
         return tuple(in_shape[: self.axis]) or (1,)
 
     def mixes_steps(self, in_shape: Shape) -> bool:

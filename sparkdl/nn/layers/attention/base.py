@@ -56,7 +56,9 @@ class Attention(WeightedLayer, abstract=True):
     def check_steps(self, queries: Shape, keys: Shape) -> None:
         """Raises ShapeError for `causal` with different numbers of queries and keys."""
         if self.causal and queries[0] != keys[0]:
-            raise ShapeError(f"causal attention needs as many keys as queries: {queries}, {keys}")
+            raise ShapeError(
+                f"causal attention of {queries} needs as many keys as queries, got {keys}"
+            )
 
     def width(self, queries: Shape) -> int:
         """Returns H d for queries of shape (T, F)."""

@@ -34,7 +34,9 @@ class MultiHeadAttention(Attention):
         for shape in in_shape:
             self.sequence(shape)
         if keys[0] != values[0]:
-            raise ShapeError(f"MultiHeadAttention needs a value for each key: {keys}, {values}")
+            raise ShapeError(
+                f"MultiHeadAttention needs a value for each key of {keys}, got {values}"
+            )
         self.check_steps(queries, keys)
         self.width(queries)
         return (queries[0], self.units or queries[1])

@@ -79,7 +79,7 @@ class PositionEmbedding(TrainableLayer):
     def out_shape(self, in_shape: Shape) -> Shape:
         steps, _ = self.sequence(in_shape)
         if self.steps is not None and steps > self.steps:
-            raise ShapeError(f"PositionEmbedding has {self.steps} rows, {in_shape} needs more")
+            raise ShapeError(f"PositionEmbedding.steps must be at least {steps}, got {self.steps}")
         return in_shape
 
     def param_shapes(self, in_shape: Shape) -> Shapes:

@@ -60,7 +60,9 @@ class Merge(JoiningLayer):
         axis = self.axis_of(first)
         others = {(len(s), *s[:axis], *s[axis + 1 :]) for s in in_shape}
         if len(others) > 1:
-            raise ShapeError(f"Merge needs shapes that differ along axis {axis} only: {in_shape}")
+            raise ShapeError(
+                f"Merge needs shapes that differ along axis {axis} only, got {in_shape}"
+            )
         return (*first[:axis], sum(s[axis] for s in in_shape), *first[axis + 1 :])
 
     def mixes_steps(self, in_shape: Any) -> bool:
@@ -111,7 +113,8 @@ class ElementWise(JoiningLayer):
             raise ShapeError(f"ElementWise needs inputs of one shape, got {in_shape}")
         if self.coefficients is not None and len(self.coefficients) != len(in_shape):
             raise ShapeError(
-                f"ElementWise has {len(self.coefficients)} coefficients for {in_shape}"
+                f"ElementWise.coefficients must be {len(in_shape)}, one for each input, got "
+                f"{self.coefficients}"
             )
         return in_shape[0]
 

@@ -46,7 +46,9 @@ class Subset(Layer):
         if axis >= len(in_shape):
             raise ShapeError(f"Subset.axis must be an axis of {in_shape}, got {axis}")
         if self.stop > in_shape[axis]:
-            raise ShapeError(f"Subset ends at {self.stop}, beyond axis {axis} of {in_shape}")
+            raise ShapeError(
+                f"Subset.stop must be within axis {axis} of {in_shape}, got {self.stop}"
+            )
         return (*in_shape[:axis], self.stop - self.start, *in_shape[axis + 1 :])
 
     def mixes_steps(self, in_shape: Shape) -> bool:

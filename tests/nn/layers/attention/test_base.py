@@ -202,7 +202,7 @@ MISFITS = [
     (MultiHeadAttention(), ((5, 4),) * 4, "takes one to three inputs, got 4"),
     (MultiHeadAttention(), ((5, 4), (4,)), "takes sequences (steps, features), got (4,)"),
     (MultiHeadAttention(causal=True), ((5, 4), (3, 4)), "needs as many keys as queries"),
-    (PositionEmbedding(steps=3), (5, 4), "PositionEmbedding has 3 rows, (5, 4) needs more"),
+    (PositionEmbedding(steps=3), (5, 4), "PositionEmbedding.steps must be at least 5, got 3"),
 ]
 
 
