@@ -85,10 +85,13 @@ def check_parents(path):
 
 
 def size(path):
-    """Returns the size of a file in bytes."""
+    """Returns the size of a file in bytes; DataError if its file system does not tell it."""
     with name_errors(path, "looked up"):
         fs, inner = resolve(path)
-        return fs.size(inner)
+        nbytes = fs.size(inner)
+    if nbytes is None:  # of web servers that compress, or make, what they send
+        raise DataError(f"{path}: must have a known size, got none; copy it to another file system")
+    return nbytes
 
 
 def list(path):

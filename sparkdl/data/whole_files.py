@@ -22,7 +22,7 @@ def read_whole(path, most=None):
     with files.open(path, "rb") as file:
         content = file.read() if most is None else file.read(most + 1)
     if most is not None and len(content) > most:
-        raise DataError(f"{path}: must have at most {most} bytes")
+        raise DataError(f"{path}: must have at most {most} bytes, got more")
     return content
 
 

@@ -9,8 +9,9 @@ from zipfile import ZipFile
 
 import pytest
 from fsspec.implementations.local import LocalFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
 
-from sparkdl.data import files
+from sparkdl.data import Csv, files
 from sparkdl.errors import DataError
 
 
@@ -32,6 +33,13 @@ def test_open_makes_folders_and_reads_back(tmp_path, prefix):
     assert (tmp_path / "a/b/c.txt").read_text() == "hello"
     assert files.exists(path)
     assert files.list(f"{prefix}{tmp_path}/a") == ["b"]
+
+
+@pytest.mark.parametrize("path", ["/a\0b", "file:///a\0b", "memory://a\0b"])
+@pytest.mark.parametrize("what", [files.open, files.read, files.exists, files.size, files.list])
+def test_a_null_character_is_refused(path, what):
+    with pytest.raises(DataError, match=r"a\\x00b': a path must have no null character"):
+        what(path)
 
 
 def test_relative_paths_work(tmp_path, monkeypatch):
@@ -70,6 +78,16 @@ def test_chains_of_file_systems_are_read(tmp_path):
         assert file.seek(3) == 3 and file.read() == b"ked"
     assert read(f"simplecache::{tmp_path}/d") == "plain"
     assert read(f"simplecache::file://{tmp_path}/d") == "plain"
+
+
+def test_a_size_that_is_not_told_is_an_error(monkeypatch):
+    """As by web servers that compress what they send."""
+    path = "memory://sizes/a.csv"
+    write(path, "1,2")
+    monkeypatch.setattr(MemoryFileSystem, "size", lambda system, path: None)
+    for read_size in files.size, lambda path: Csv(path).splits():
+        with pytest.raises(DataError, match=f"{path}: must have a known size, got none; copy it"):
+            read_size(path)
 
 
 def test_list_is_sorted_and_of_names(tmp_path):

@@ -21,7 +21,7 @@ def test_bytes_of_files_and_links_are_read(path, tmp_path):
 
 
 def test_longer_files_are_refused(path):
-    with pytest.raises(DataError, match="file: must have at most 9 bytes"):
+    with pytest.raises(DataError, match="file: must have at most 9 bytes, got more"):
         read_whole(path, 9)
 
 

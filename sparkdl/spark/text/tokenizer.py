@@ -12,6 +12,7 @@ from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, S
 from sparkdl.config import is_integer
 from sparkdl.data import files
 from sparkdl.data.readers.encodings.arrow_columns import require_column
+from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import ConfigError, DataError, brief, text_of
 from sparkdl.spark.inference.predictions import check_new
 from sparkdl.spark.records.frame_schema import WHERE
@@ -71,10 +72,7 @@ class Tokenizer:
         """
         path = str(path)
         path = f"{path}/tokenizer.json" if files.is_directory(path) else path
-        if files.size(path) > LONGEST:
-            raise DataError(f"{path}: must have at most {LONGEST} bytes")
-        with files.open(path) as file:
-            content = file.read()
+        content = read_whole(path, LONGEST)
         try:
             return cls(content.decode())
         except (DataError, UnicodeDecodeError) as error:
@@ -204,7 +202,7 @@ def check_training(kind, tokens, min_count):
 
 
 def check_texts(frame, columns):
-    """Raises DataError for a column that is missing or holds no texts."""
+    """Raises DataError for a column that is missing or holds no texts, ConfigError for three."""
     if len(columns) not in (1, 2):
         raise ConfigError(f"Tokenizer.column must be one name or a pair, got {columns}")
     for column in columns:

@@ -1,5 +1,6 @@
 """Tokenizers of text columns match the tokenizers package."""
 
+import os
 import pickle
 from collections import Counter
 
@@ -160,3 +161,6 @@ def test_what_cannot_be_is_refused(frame, saved, tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(DataError, match="tokenizer.json: a tokenizer.json that cannot be used"):
         Tokenizer.read(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="pipe: must be a file, got a pipe"):
+        Tokenizer.read(tmp_path / "pipe")
