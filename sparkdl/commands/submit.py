@@ -11,6 +11,7 @@ from sparkdl.commands.driver_outputs import check_outputs
 from sparkdl.commands.kerberos_ticket import check_ticket
 from sparkdl.data import files
 from sparkdl.errors import ConfigError
+from sparkdl.spark.properties_file import parse_properties
 from sparkdl.spark.standalone_master import SCHEME
 
 FOLDER = "environment"  # folder of the unpacked archive, in the working directory
@@ -149,13 +150,7 @@ def pack_local_files(what):
 
 def properties(path):
     """Reads {key: value} from a properties file of Spark."""
-    if path is None:
-        return {}
-    lines = (line.strip() for line in Path(existing(path)).read_text().splitlines())
-    pairs = (
-        line.replace("=", " ", 1).split(None, 1) for line in lines if line[:1] not in ("", "#")
-    )
-    return {key: value[0] if value else "" for key, *value in pairs}
+    return {} if path is None else parse_properties(Path(existing(path)).read_text())
 
 
 def settings(given):

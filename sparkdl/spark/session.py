@@ -26,6 +26,7 @@ from sparkdl.spark.accumulator_server import expect_hang_up
 from sparkdl.spark.jobs.job import message, reason
 from sparkdl.spark.jobs.jvm import forget_jvm, is_of_jvm
 from sparkdl.spark.nameless_user import is_nameless, name_user, package_folder
+from sparkdl.spark.properties_file import parse_properties
 from sparkdl.spark.socket_folder import own_socket_folder, socket_options
 from sparkdl.spark.standalone_master import check_standalone_master
 from sparkdl.spark.start_failures import (
@@ -192,9 +193,7 @@ def spark_defaults() -> dict[str, str]:
     """Returns the options of the installation's spark-defaults.conf."""
     folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home(), "conf")
     path = Path(folder, "spark-defaults.conf")
-    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-    pairs = [re.split(r"\s*[=\s]\s*", line.strip(), maxsplit=1) for line in lines]
-    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and not pair[0].startswith("#")}
+    return parse_properties(path.read_text(errors="replace") if path.is_file() else "")
 
 
 def of_cluster(megabytes: str) -> dict[str, Any]:
