@@ -41,22 +41,25 @@ def find_memory(rank, gather, members, timeout=60.0, stall_timeout=600.0, lanes=
         None if this rank is alone.
     """
     own_segment = Segment.create() if futex.is_supported() and hasattr(os, "memfd_create") else None
-    offers = [json.loads(text) for text in gather(_offer(own_segment))]
-    leader, segment = _first_seen(offers[:rank], own_segment)
-    machines = _machines([int(text) for text in gather(str(leader))])
-    [ranks] = [machine for machine in machines if rank in machine]
-    lanes = lanes[len(machines) > 1]
-    error = _prepare(segment, ranks, rank, lanes) if len(ranks) > 1 else ""
-    machines = sorted(_sound(machines, gather(error)))
-    if own_segment is not None and own_segment is not segment:
-        own_segment.close()
-    if ranks in machines and len(ranks) > 1:
-        names, hosts = [members[r].rank for r in ranks], {m.rank: m.host for m in members}
-        place = ranks.index(rank)
-        return machines, SharedMemory(segment, place, names, hosts, timeout, stall_timeout, lanes)
-    if segment is not None:
-        segment.close()
-    return machines, None
+    opened, memory = {own_segment}, None
+    try:
+        offers = [json.loads(text) for text in gather(_offer(own_segment))]
+        leader, segment = _first_seen(offers[:rank], own_segment)
+        opened.add(segment)
+        machines = _machines([int(text) for text in gather(str(leader))])
+        [ranks] = [machine for machine in machines if rank in machine]
+        lanes = lanes[len(machines) > 1]
+        error = _prepare(segment, ranks, rank, lanes) if len(ranks) > 1 else ""
+        machines = sorted(_sound(machines, gather(error)))
+        if ranks in machines and len(ranks) > 1:
+            names, hosts = [members[r].rank for r in ranks], {m.rank: m.host for m in members}
+            place = ranks.index(rank)
+            memory = SharedMemory(segment, place, names, hosts, timeout, stall_timeout, lanes)
+            opened.remove(segment)
+        return machines, memory
+    finally:  # also where a member is lost meanwhile, as this process may start again
+        for unused in opened - {None}:
+            unused.close()
 
 
 def _offer(segment):

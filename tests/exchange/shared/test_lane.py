@@ -358,6 +358,20 @@ def test_without_shared_memory_everyone_is_alone(monkeypatch):
     assert find_memory(1, texts.__getitem__, []) == ([[0], [1]], None)
 
 
+def test_memory_is_given_back_if_a_member_is_lost_while_it_is_looked_for():
+    texts = [["null", "null"], ["0", "1"]]
+
+    def gather(text):
+        if not texts:
+            raise PeerError(0, "host", "connection closed")
+        return texts.pop(0)
+
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(PeerError, match="connection closed"):
+        find_memory(1, gather, [])
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_a_machine_that_lacks_memory_is_taken_apart(caplog):
     complaints = ["", "", "rank 2: no memory", ""]
     assert list(_sound([[0, 3], [1, 2]], complaints)) == [[0, 3], [1], [2]]
