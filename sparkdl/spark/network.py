@@ -28,8 +28,8 @@ from sparkdl.spark.inference.network_in_use import NetworkInUse
 from sparkdl.spark.inference.validation_frame import validation_frame
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.executor_python import check_executor_python
-from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.jobs.jvm import living_jvm
+from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.page_link import link_page
 from sparkdl.spark.jobs.running_context import needs_session, require_running
 from sparkdl.spark.jobs.task_resources import known_profile
@@ -267,7 +267,7 @@ class SparkNetwork(NetworkInUse):
         def records(data):
             return records_to_evaluate(data, features, label, transform, weights)
 
-        with living_jvm("the fit"), clean_interrupts(self.sc):
+        with living_jvm("the fit"), one_call(self.sc):
             link_page(self.sc, listeners)
             if (recipe := self.recipe) is not None:
                 require_whole(division)

@@ -12,7 +12,7 @@ from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.records.schema import FEATURES
 from sparkdl.errors import ConfigError, brief, require_kind
 from sparkdl.spark.connect.sessions import is_connect, is_frame, spark_context
-from sparkdl.spark.jobs.interrupts import clean_interrupts
+from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.records.records import Change, Data
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
@@ -178,7 +178,7 @@ class Search:
             self._fitted["features"] = None  # a bag may have read a column of its own
         run = StudyRun(self._optuna, study, self.define, self._defaults(), trials)
         run.take_up()
-        with clean_interrupts(self.sc):
+        with one_call(self.sc):
             try:
                 if (first := run.next()) is not None:
                     self._run(run, first, given, monitor)

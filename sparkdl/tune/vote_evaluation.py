@@ -3,9 +3,9 @@
 from functools import partial
 
 from sparkdl.spark.inference.evaluations import UnreadRecords, sum_results
-from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.jobs.job import job
 from sparkdl.spark.jobs.jvm import living_jvm
+from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.sent_function import SentFunction
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
@@ -30,6 +30,6 @@ def evaluate(sc, conf, records, shared, vote, on_device):
     """
     unread = UnreadRecords(records, schema_of(conf, transform=records.transform))
     task = partial(on_device, partial(evaluate_votes, shared, vote, records.transform))
-    with living_jvm("the evaluation"), clean_interrupts(sc):
+    with living_jvm("the evaluation"), one_call(sc):
         with job(sc, "evaluation of an ensemble", "an evaluation"):
             return sum_results(*unread.results(sc, Evaluator(conf), SentFunction(task)))

@@ -61,10 +61,10 @@ def test_ctrl_c_leaves_what_was_trained(sc, master, delay):
     assert net.network.state.epoch == epochs
 
 
-def test_ctrl_c_ends_an_evaluation_as_it_does_a_fit(monkeypatch):
+def test_ctrl_c_ends_an_evaluation_as_it_does_a_fit(sc, monkeypatch):
     """Jupyter replaces pyspark's handler by Python's own, which leaves jobs running."""
     handlers, net = [], NetworkInUse()
-    net.sc, net.network, net.master = None, Network(CONF), ParameterAveraging()
+    net.sc, net.network, net.master = sc, Network(CONF), ParameterAveraging()
     monkeypatch.setattr(net, "_evaluate", lambda *_: handlers.append(signal.getsignal(2)))
     records = SparkRecords(Arrays(np.ones((2, 4)), np.ones(2, int)))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -110,6 +110,10 @@ class OwnWorker:
     def is_finished(self):
         return self._done
 
+    def is_queued(self):
+        """Returns False: all tasks of the stage have begun."""
+        return False
+
     def stop(self):
         """Does nothing: the worker may wait for the driver's part until that hangs up."""
 

@@ -20,8 +20,8 @@ from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.evaluations import UnreadRecords, evaluate
 from sparkdl.spark.jobs.device_tally import DeviceTally
-from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.jobs.jvm import living_jvm
+from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.running_context import require_running
 from sparkdl.spark.jobs.sent_function import SentFunction
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
@@ -173,7 +173,7 @@ class NetworkInUse:
                 self._model_of(state, master),
             )
             return connect_evaluate(model, records, schema, evaluator, master.task_device)
-        with living_jvm("the evaluation"), clean_interrupts(self.sc):
+        with living_jvm("the evaluation"), one_call(self.sc):
             unread = UnreadRecords(records, schema_of(self.conf, True, records.transform))
             return self._evaluate(state, Validation(unread, evaluator), device)
 

@@ -81,6 +81,11 @@ class JobWatch:
         self._start, self.error, self._closed = time.monotonic(), None, Event()
         Thread(target=self._run, daemon=True).start()
 
+    @property
+    def is_queued(self):
+        """Whether the job waits for another of ours; see SlotWait."""
+        return any(getattr(one, "is_queued", False) for one in self._questions)
+
     def close(self):
         self._closed.set()
 

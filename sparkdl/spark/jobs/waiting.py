@@ -12,7 +12,10 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from sparkdl.errors import ConfigError, NoSlots, WorkerError
+from sparkdl.spark.jobs.job_tags import job_ids
 from sparkdl.spark.jobs.job_watch import running_jobs
+from sparkdl.spark.jobs.one_call import call_tags
+from sparkdl.spark.jobs.page_link import LINK
 from sparkdl.spark.jobs.slots import (
     EXECUTOR_TIMEOUT,
     active_tasks,
@@ -38,6 +41,9 @@ MIB = 1 << 20
 class SlotWait:
     """Warns if a job has no running task for PATIENCE; returns an error after SETTING.
 
+    The time that a job of another of our calls runs does not count: a fit awaits its turn, and logs
+    for which job.
+
     Parameters
     ----------
     description : str
@@ -46,14 +52,21 @@ class SlotWait:
         Whether there is one job and the driver does nothing else. Then it counts as waiting even
         before Spark lists it: a barrier stage does not begin until it has all its slots.
     takes_turns : bool
-        Whether it may wait for jobs of its kind, as a trial does for others of its search. Then
-        the time that a job of ours runs does not count, and is no reason for a warning.
+        Whether it may also wait for jobs of its own call, as a trial does for others of its search.
+        This is not logged.
+
+    Attributes
+    ----------
+    is_queued : bool
+        Whether it waited for another job of ours when last asked.
     """
 
     def __init__(self, sc, description, is_one=False, takes_turns=False):
         self._sc, self._description, self._is_one = sc, description, is_one
         self._takes_turns = takes_turns
+        self._own_tags = () if takes_turns else call_tags(sc)
         self._limit, self._since, self._is_told = time_limit(sc), time.monotonic(), False
+        self.is_queued = False
         self._turn = self._since  # when a task of any job of ours was last known to run
         self.begin = min(PATIENCE, self._limit) / 2
 
@@ -66,15 +79,25 @@ class SlotWait:
         if waited >= min(PATIENCE, self._limit) and runs_task(self._sc, jobs):
             self._since, waited = now, 0.0
         self._turn = max(self._turn, self._since)
-        is_due = self._takes_turns and now - self._turn >= min(PATIENCE, self._limit / TURNS)
-        if is_due and ours_run(self._sc):
-            self._turn = now
+        if now - self._turn >= min(PATIENCE, self._limit / TURNS):
+            self._await_turn(now)
+        elif not waited:
+            self.is_queued = False
         if now - self._turn >= self._limit:
             return NoSlots(f"{self._wait(waited)}; {cure(self._sc)}")
         if now - self._turn >= PATIENCE and not self._is_told:
             self._is_told = True
             log.warning("%s; %s", self._wait(waited), cure(self._sc))
         return None
+
+    def _await_turn(self, now):
+        other = running_job(self._sc, self._own_tags)
+        self.is_queued = other is not None
+        if self.is_queued:
+            self._turn = now
+        if self.is_queued and not (self._is_told or self._takes_turns):
+            self._is_told = True
+            log.warning("%r waits for slots until %s has ended", self._description, other)
 
     def _wait(self, seconds):
         state = cluster_state(self._sc)
@@ -117,13 +140,15 @@ class FewerSlots:
         )
 
 
-def ours_run(sc):
-    """Returns whether a task of any job of ours runs."""
-    return runs_task(sc, [job for job in running_jobs(sc) if is_ours(job)])
-
-
-def is_ours(job):
-    return (value_of(job.description()) or "").startswith(BEFORE)
+def running_job(sc, own_tags=()):
+    """Describes a job of ours that has a running task but none of these tags, if there is one."""
+    own = {number for tag in own_tags for number in job_ids(sc, tag)}
+    for job in running_jobs(sc):
+        text = value_of(job.description()) or ""
+        if text.startswith(BEFORE) and job.jobId() not in own and runs_task(sc, [job]):
+            name = text.removeprefix(BEFORE).partition(LINK)[0]
+            return f"job {job.jobId()} of this driver, {name!r},"
+    return None
 
 
 def time_limit(sc):

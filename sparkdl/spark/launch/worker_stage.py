@@ -93,6 +93,10 @@ class WorkerStage:
         """Returns whether all workers have ended successfully."""
         return self._done
 
+    def is_queued(self):
+        """Returns whether another job of this driver has the slots."""
+        return self._watch is not None and self._watch.is_queued
+
     def stop(self):
         """Stops whatever still runs, and waits until it has ended."""
         if self._wish is None:

@@ -189,6 +189,8 @@ class WorkerGroup:
                 error = self._launched.error()
                 if error is not None:
                     self._fail(error, isinstance(error, WorkerError))
+                if self._launched.is_queued():
+                    deadline = min(self._limit, time.monotonic() + self.master.stall_timeout)
         late = format_ranks([rank for rank in range(self.size) if rank not in there])
         limit = f"{self.master.stall_timeout:g} s"
         text = f"no worker has reported for {limit} while {awaited!r} of {late} was awaited"

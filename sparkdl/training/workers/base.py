@@ -68,6 +68,9 @@ class LaunchedWorkers(Protocol):
     def is_finished(self) -> bool:
         """Returns whether every task has returned. Never waits."""
 
+    def is_queued(self) -> bool:
+        """Returns whether they await the end of other work of this driver, before they begin."""
+
     def stop(self) -> None:
         """Stops and drops what still runs, within some seconds; may be called twice."""
 

@@ -71,6 +71,10 @@ class LocalLaunchedWorkers:
         self._look()
         return not self._left and self._error is None
 
+    def is_queued(self):
+        """Returns False: processes begin at once."""
+        return False
+
     def stop(self):
         """Stops what still runs. If all tasks have returned, the processes stay for other work."""
         if not self.is_finished():

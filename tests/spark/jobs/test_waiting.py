@@ -8,6 +8,7 @@ from pyspark import InheritableThread
 from sparkdl.errors import ConfigError, NoSlots, WorkerError
 from sparkdl.spark.jobs import job_watch, slots, waiting
 from sparkdl.spark.jobs.job import job
+from sparkdl.spark.jobs.one_call import one_call
 from tests.support.held_slots import held_slots, impatient_jobs
 from tests.support.waiting import until
 
@@ -53,15 +54,43 @@ def test_a_job_that_takes_turns_awaits_its_own_without_a_warning(
 ):
     """As trials of a search do, of which more run at once than there are slots."""
     counted, answers = [], []
-    asked = waiting.ours_run
-    monkeypatch.setattr(waiting, "ours_run", lambda sc: answers.append(asked(sc)) or answers[-1])
+    asked = waiting.running_job
+
+    def ask(*arguments):
+        answers.append(bool(asked(*arguments)))
+        return answers[-1] or None
+
+    monkeypatch.setattr(waiting, "running_job", ask)
     with held_slots(sc, description=READING):
         late = InheritableThread(target=lambda: counted.append(count(sc, True)), daemon=True)
         late.start()
         assert until(lambda: len(answers) > 2, 60) and answers[:3] == [True] * 3
-        assert "no task of" not in caplog.text
+        assert not caplog.text
     late.join(60)
     assert counted == [3]
+
+
+def test_a_job_awaits_those_of_another_call_and_names_them_once(sc, impatient, caplog):
+    """As a fit awaits that of another thread."""
+    counted = []
+    with held_slots(sc, description="2 workers that train together"):
+        late = InheritableThread(target=lambda: counted.append(count(sc)), daemon=True)
+        late.start()
+        assert until(lambda: "waits for slots until" in caplog.text, 60)
+        [record] = caplog.records
+        name = "'2 workers that train together', has ended"
+        assert record.getMessage().startswith(f"'{READING}' waits for slots until job ")
+        assert record.getMessage().endswith(f"of this driver, {name}")
+    late.join(60)
+    assert counted == [3]
+
+
+def test_a_call_does_not_await_itself(sc, impatient):
+    """As a fit whose workers hold all slots until the driver has evaluated."""
+    impatient("1s")
+    with one_call(sc), held_slots(sc, description="2 workers that train together"):
+        with pytest.raises(NoSlots, match="no task of"):
+            count(sc)
 
 
 @pytest.mark.parametrize(
@@ -81,28 +110,32 @@ def test_only_time_without_a_task_counts(running, is_one, told, monkeypatch):
     wait = waiting.SlotWait.__new__(waiting.SlotWait)
     wait._sc, wait._description, wait._limit = None, "a job", 100.0
     wait._since, wait._turn, wait._is_told, wait._is_one = 0.0, 0.0, False, is_one
-    wait._takes_turns = False
+    wait._takes_turns, wait._own_tags = False, ()
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(waiting, "cluster_state", lambda sc: "")
     monkeypatch.setattr(waiting, "cure", lambda sc: "")
     monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
+    monkeypatch.setattr(waiting, "running_job", lambda sc, own_tags: None)
     for tasks in running:
         jobs = [SimpleNamespace(numActiveTasks=lambda count=count: count) for count in tasks]
         assert wait.look(jobs) is None
     assert wait._is_told == told
 
 
-def test_the_limit_of_one_that_takes_turns_counts_from_the_last_task_of_ours(monkeypatch):
+@pytest.mark.parametrize("takes_turns", [True, False])
+def test_the_limit_counts_from_the_last_task_of_another_job_of_ours(takes_turns, monkeypatch):
     clock, ours = iter(range(0, 1000, 50)), [True, True, True, False, False, False]
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(waiting, "time_limit", lambda sc: 120.0)
     for name in ("cluster_state", "cure"):
         monkeypatch.setattr(waiting, name, lambda sc: "")
     monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
-    monkeypatch.setattr(waiting, "ours_run", lambda sc: ours.pop(0))
-    wait = waiting.SlotWait(None, "a job", takes_turns=True)
-    job = SimpleNamespace(numActiveTasks=lambda: 0)
-    ends = [wait.look([job]) for _ in range(6)]
+    monkeypatch.setattr(waiting, "running_job", lambda sc, own_tags: ours.pop(0) or None)
+    monkeypatch.setattr(waiting, "call_tags", lambda sc: {"own"})
+    wait = waiting.SlotWait(None, "a job", takes_turns=takes_turns)
+    job, queued = SimpleNamespace(numActiveTasks=lambda: 0), []
+    ends = [(wait.look([job]), queued.append(wait.is_queued))[0] for _ in range(6)]
+    assert queued == [True] * 3 + [False] * 3
     assert ends[:5] == [None] * 5 and "within 300 s" in str(ends[5])
 
 
