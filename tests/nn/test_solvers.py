@@ -6,6 +6,7 @@ from scipy import optimize
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn.solvers import ConjugateGradient, Lbfgs, LineDescent, Solver
+from sparkdl.nn.solvers.conjugate_gradient import PreviousStep
 from tests.nn.support import label
 
 KINDS = list(Solver.members.values())
@@ -78,6 +79,18 @@ def test_lbfgs_forgets_the_oldest_step(rng):
             fresh.add(step, 2 * step)
     grad = rng.normal(size=5)
     np.testing.assert_array_equal(memory.direction(grad), fresh.direction(grad))
+
+
+def test_conjugate_gradient_knows_the_step_after_a_direction_that_rose(monkeypatch):
+    class Rising:
+        def direction(self, grad):
+            return grad
+
+    fresh = PreviousStep()
+    memories = iter([Rising(), fresh])
+    monkeypatch.setattr(ConjugateGradient, "memory", lambda self: next(memories))
+    ConjugateGradient(iterations=1).minimize(rosenbrock, np.array([-1.2, 1.0]))
+    np.testing.assert_array_equal(fresh.along, -rosenbrock([-1.2, 1.0])[1])
 
 
 @kinds

@@ -55,7 +55,7 @@ class Solver(Member):
     )
 
     def memory(self) -> Any:
-        """Makes a fresh memory with `direction(grad)`, and `add(step, change)` after each step."""
+        """Makes a memory; its `direction(grad)` is -grad until `add(step, change)` adds a step."""
         raise NotImplementedError
 
     def minimize(self, function: Callable[[Any], Any], start: np.ndarray) -> "Solution":
@@ -74,7 +74,8 @@ class Solver(Member):
                 return count.solution(x, point, iteration, True)
             direction = memory.direction(point.gradient)
             if not point.gradient @ direction < 0:
-                memory, direction = self.memory(), -point.gradient
+                memory = self.memory()
+                direction = memory.direction(point.gradient)
             first = self.first_step(point, direction, length)
             end = line_search(count.at, x, direction, point, first, self)
             if end is None:
