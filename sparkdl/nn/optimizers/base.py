@@ -6,7 +6,7 @@ from sparkdl.config import Member, Number, Of, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layout import Layout
-from sparkdl.nn.schedules.base import Schedule
+from sparkdl.nn.schedules.base import Schedule, rate_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,7 @@ class Optimizer(Member):
 
     def rate_at(self, iteration: float, epoch: float) -> float:
         """Returns the learning rate of update number `iteration` (from 0), in epoch `epoch`."""
-        rate = self.learning_rate
-        return rate.rate(iteration, epoch) if isinstance(rate, Schedule) else float(rate)
+        return rate_at(self.learning_rate, iteration, epoch)
 
     def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         """Returns the step to add to the parameters, and the new slots.

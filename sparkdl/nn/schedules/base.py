@@ -51,6 +51,11 @@ class DecaySchedule(Schedule, abstract=True):
     initial: float = option(Number(above=0), "Rate at the beginning.")
 
 
+def rate_at(rate: float | Schedule, iteration: float, epoch: float) -> float:
+    """Returns what `Schedule.rate` does; a number is the rate of all updates."""
+    return rate.rate(iteration, epoch) if isinstance(rate, Schedule) else float(rate)
+
+
 def starts_grow(pieces: Any) -> bool:
     """Returns whether the starts of pairs (start, value) increase strictly from 0."""
     starts = [start for start, _ in pieces]

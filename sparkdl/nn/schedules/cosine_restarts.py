@@ -1,10 +1,11 @@
 """A rate that repeatedly decays along half a cosine."""
 
-from math import cos, pi
+from math import cos, expm1, log1p, pi
 
 from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule
 
+FEW = 64  # rounds that are added up one by one: sums of whole steps are exact
 
 @dataclass(frozen=True, kw_only=True)
 class CosineRestartsSchedule(DecaySchedule):
@@ -39,7 +40,19 @@ class CosineRestartsSchedule(DecaySchedule):
         """Returns the number of the round that t falls in, from 0, and the share of it until t."""
         if self.steps_factor == 1:
             return int(t // self.steps), t % self.steps / self.steps
-        number, length = 0, float(self.steps)
+        number = max(0, self._rounds_before(t) - FEW)
+        t -= self._start(number)
+        length = self.steps * self.steps_factor**number
         while t >= length:
             number, t, length = number + 1, t - length, length * self.steps_factor
         return number, t / length
+
+    def _rounds_before(self, t: float) -> int:
+        """Returns about how many rounds end before t."""
+        growth = self.steps_factor - 1
+        return int(log1p(t / self.steps * growth) / log1p(growth))
+
+    def _start(self, number: int) -> float:
+        """Returns where a round begins: the sum of the lengths of those before it."""
+        growth = self.steps_factor - 1
+        return self.steps * expm1(number * log1p(growth)) / growth

@@ -1,7 +1,7 @@
 """A rate that ramps up from 1 / steps, then follows another schedule."""
 
 from sparkdl.config import Integer, Number, Of, dataclass, option
-from sparkdl.nn.schedules.base import Schedule
+from sparkdl.nn.schedules.base import Schedule, rate_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +19,7 @@ class RampSchedule(Schedule):
     )
 
     def rate(self, iteration: float, epoch: float) -> float:
-        then = self.then.rate(iteration, epoch) if isinstance(self.then, Schedule) else self.then
-        return super().rate(iteration, epoch) * then
+        return super().rate(iteration, epoch) * rate_at(self.then, iteration, epoch)
 
     def at(self, t: float) -> float:
         return min(1.0, (t + 1) / self.steps)

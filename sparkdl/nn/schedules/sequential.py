@@ -3,7 +3,7 @@
 from sparkdl.config import Integer, Number, Of, Row, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.errors import require
-from sparkdl.nn.schedules.base import Schedule, piece_at, starts_grow
+from sparkdl.nn.schedules.base import Schedule, piece_at, rate_at, starts_grow
 
 PIECE = Row(of=(Integer(minimum=0), Of(family=Schedule, number=Number(above=0))))
 
@@ -32,7 +32,7 @@ class SequentialSchedule(Schedule):
 
     def at(self, t: float) -> float:
         start, chosen = piece_at(self.schedules, t)
-        return chosen.rate(t - start, t - start) if isinstance(chosen, Schedule) else chosen
+        return rate_at(chosen, t - start, t - start)
 
 
 def units_of(schedule: float | Schedule) -> set[str]:

@@ -1,7 +1,7 @@
 """A rate that warms up from a low start, then follows another schedule."""
 
 from sparkdl.config import Integer, Number, Of, dataclass, option
-from sparkdl.nn.schedules.base import Schedule
+from sparkdl.nn.schedules.base import Schedule, rate_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +23,7 @@ class WarmUpSchedule(Schedule):
     start: float = option(Number(minimum=0, below=1), "Share of the rate at t = 0.", default=0.0)
 
     def rate(self, iteration: float, epoch: float) -> float:
-        then = self.then.rate(iteration, epoch) if isinstance(self.then, Schedule) else self.then
-        return super().rate(iteration, epoch) * then
+        return super().rate(iteration, epoch) * rate_at(self.then, iteration, epoch)
 
     def at(self, t: float) -> float:
         return self.start + (1 - self.start) * min(1.0, t / self.steps)
