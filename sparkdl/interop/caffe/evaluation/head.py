@@ -10,10 +10,9 @@ from sparkdl.data.source import Split
 
 @dataclass(frozen=True, kw_only=True)
 class Head(Split):
-    """A split limited to its first records; None: all."""
+    """A split limited to its first `count` records; None: all."""
 
     split: Any
-    most: int | None
 
     def __str__(self):
         return str(self.split)
@@ -55,15 +54,15 @@ class FirstRecords:
             if left is not None and left <= 0:
                 break
             left = None if left is None or split.count is None else left
-            most = None if left is None else min(left, split.count)
-            splits.append(Head(partition=number, count=most, split=split, most=most))
-            left = None if left is None else left - most
+            count = None if left is None else min(left, split.count)
+            splits.append(Head(partition=number, count=count, split=split))
+            left = None if left is None else left - count
         return splits
 
 
 def head_batches(read, size, head):
     """Yields the Batches of a Head."""
-    left = head.most
+    left = head.count
     for batch in blocks(read(head.split), size):
         if left is not None and len(batch) >= left:
             yield batch.take(slice(0, left))

@@ -126,10 +126,10 @@ class NetEvaluator:
     def _load(self, net, replica):
         """Returns the replica of a test net with the weights of the trained network."""
         conf = self.blobs[net].net.conf
-        state, own_backend = carry_weights(self.trained, replica, conf, first_state(conf)), None
-        own_backend = replica_of(conf, replica.backend)
-        own_backend.load(state.params, state.buffers, state.slots)
-        return own_backend
+        state = carry_weights(self.trained, replica, conf, first_state(conf))
+        tested = replica_of(conf, replica.backend)
+        tested.load(state.params, state.buffers, state.slots)
+        return tested
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,7 @@ class SolverJob:
 
     Parameters
     ----------
-    solver : Solver
+    solver : CaffeSolverConf
     train : CaffeNet
         With the solver's optimizer, decay, clipping and seed.
     tests : tuple of CaffeNet

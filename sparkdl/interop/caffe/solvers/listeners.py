@@ -58,7 +58,7 @@ class Snapshots(Listener):
     Parameters
     ----------
     net : CaffeNet
-    solver : Solver
+    solver : CaffeSolverConf
     prefix : str
         Local or a URI.
     """
