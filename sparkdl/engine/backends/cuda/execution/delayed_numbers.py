@@ -20,8 +20,9 @@ class Landing:
         """Returns the number that the last queued run will give, as a DelayedSum."""
         place, driver = self.count % PLACES, self.device.driver
         self.count += 1
-        if place in self.readings:
-            self.readings[place].value()
+        before = self.readings.get(place)  # None also once nothing refers to it any more
+        if before is not None:
+            before.value()
         size, event = self.target.itemsize, self.events[place]
         memory = self.host[place * size : (place + 1) * size]
         with self.device.lock:
