@@ -1,5 +1,6 @@
 """Serializable options: frozen dataclasses that convert to dicts and back without loss."""
 
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from inspect import Signature
 from typing import Any, ClassVar, Self, dataclass_transform
@@ -11,7 +12,7 @@ from sparkdl.config.dataclass import FrozenFields, dataclass, default_of
 from sparkdl.config.documentation import Docstring, signature_of
 from sparkdl.config.names import suggestion
 from sparkdl.config.option import adopt_options, option, options_of
-from sparkdl.errors import ConfigError, brief
+from sparkdl.errors import LONGEST, ConfigError, brief
 
 
 class ConfigType(type):
@@ -133,10 +134,22 @@ def by_place(cls, values):
     places = [item.name for item in fields(cls) if not item.kw_only]
     if len(values) <= len(places):
         return dict(zip(places, values, strict=False))
+    more = values[len(places) :]
     by_name = sorted((item for item in fields(cls) if item.kw_only), key=is_optional)
-    first = next((item.name for item in by_name), None)
-    cure = f"; write {first}={brief(values[len(places)])}" if first else ""
+    first = f"{by_name[0].name}={brief(more[0])}" if by_name else None
+    needed = (item.name for item in by_name if not is_optional(item))
+    text = next(filter(None, (assignment(cls, name, more) for name in needed)), first)
+    cure = f"; write {text}" if text else ""
     raise ConfigError(f"{cls.__name__} takes options by name only{cure}")
+
+
+def assignment(cls, name, values):
+    """Returns how to give an option the first value, or all as a list; None if neither fits."""
+    for value, text in ((values[0], brief(values[0])), (list(values), "[...]")):
+        with suppress(ConfigError):
+            check_field(cls, name, value)
+            return f"{name}={text}" if len(text) < LONGEST else f"{name}=[...]"
+    return None
 
 
 def is_optional(item):

@@ -78,6 +78,18 @@ MADE_OF = {
     "DL4J": (lambda: nn.Dense(nOut=3), "Dense has no field 'nOut'; did you mean 'units'?"),
     "Caffe": (lambda: nn.Conv2D(num_output=3, kernel_size=1), "did you mean 'filters'?"),
     "by place": (lambda: nn.Dense(64), "Dense takes options by name only; write units=64"),
+    "layers by place": (
+        lambda: nn.NetworkConf(nn.Dense(units=3), nn.Output(units=2)),
+        "NetworkConf takes options by name only; write layers=[...]",
+    ),
+    "layers by place, in a list": (
+        lambda: nn.NetworkConf([nn.Dense(units=3), nn.Output(units=2)]),
+        "NetworkConf takes options by name only; write layers=[...]",
+    ),
+    "a shape by place": (
+        lambda: nn.NetworkConf((3,), [nn.Dense(units=3), nn.Output(units=2)]),
+        "NetworkConf takes options by name only; write input_shape=(3,)",
+    ),
     "PyTorch's loss": (
         lambda: nn.Output(units=1, loss="CrossEntropyLoss"),
         "did you mean 'softmax_cross_entropy'?",
