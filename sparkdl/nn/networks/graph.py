@@ -139,7 +139,7 @@ class GraphConf(Conf):
         )
         names = [*self.input_shapes, *(vertex.name for vertex in self.vertices)]
         check_unique([*names, *self._duplicate_inputs()], "names of inputs and vertices")
-        assert self.stack  # validates the graph and its shapes now, not at first use
+        _ = self.stack  # validates the graph and its shapes now, not at first use
         self._check_bags()
         check_tbptt(self)
         check_labels(self)
