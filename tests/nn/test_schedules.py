@@ -1,6 +1,8 @@
 """Learning rates against optax, and against Caffe's formulas by hand."""
 
-from math import exp
+import time
+from decimal import Decimal, localcontext
+from math import cos, exp, pi
 
 import optax
 import pytest
@@ -140,6 +142,28 @@ def test_equals_optax(ours, theirs, x64):
 @pytest.mark.parametrize("schedule, t, rate", BY_HAND, ids=str)
 def test_equals_the_value_worked_out_by_hand(schedule, t, rate):
     assert schedule.rate(t, 0) == pytest.approx(rate, rel=1e-12, abs=1e-15)
+
+
+def restarted(steps, factor, t):
+    """The height of a cosine with restarts in 50 digits, by the sum of the geometric series."""
+    with localcontext() as context:
+        context.prec = 50
+        growth, left = Decimal(factor) - 1, Decimal(t)
+        number = int((1 + left / steps * growth).ln() / Decimal(factor).ln())
+        length = steps * Decimal(factor) ** number
+        start = (length - steps) / growth
+        return (1 + cos(pi * float((left - start) / length))) / 2
+
+
+@pytest.mark.parametrize("steps, factor", [(1, 1 + 1e-7), (5, 1.001), (7, 1.3)])
+def test_restarts_that_grow_slowly_are_as_quick_and_exact_as_others(steps, factor):
+    """With the first factor 69 million rounds end within the first 1e10 steps."""
+    schedule = CosineRestartsSchedule(initial=1, steps=steps, steps_factor=factor)
+    begin = time.process_time()
+    for t in (0, 3, 4999, 123457, 10**7 + 1, 10**10):
+        assert schedule.rate(t, 0) == pytest.approx(restarted(steps, factor, t), abs=1e-4)
+    assert schedule.rate(steps, 0) == 1
+    assert time.process_time() - begin < 1.0
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=str)

@@ -7,6 +7,7 @@ from sparkdl.nn.schedules.base import DecaySchedule
 
 FEW = 64  # rounds that are added up one by one: sums of whole steps are exact
 
+
 @dataclass(frozen=True, kw_only=True)
 class CosineRestartsSchedule(DecaySchedule):
     """Cosine decay with warm restarts, each longer and from a lower rate.
