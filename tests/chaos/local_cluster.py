@@ -3,6 +3,7 @@
 import random
 import tempfile
 import time
+from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
@@ -74,8 +75,8 @@ class LocalCluster:
         if left := [one.pid for one in spawned if not gone(one)]:
             wrong.append(f"processes left: {left}")
         wrong += self.after_turn()
-        if traces(self.sc) != before:
-            wrong.append(f"left: {traces(self.sc)}, before: {before}")
+        if left := traces(self.sc) - before:  # what was there may go meanwhile
+            wrong.append(f"left: {dict(left)}")
         restarts = count_losses(one.reason for one in history.restarts) if history else 0
         times = seconds, striker.wait
         return Outcome(name, fault, striker.struck, *times, restarts, error, tuple(wrong))
@@ -107,7 +108,8 @@ class LocalCluster:
 
 
 def traces(sc):
-    return files(sc), cached(sc)
+    """Returns a Counter of temporary files and of cached RDDs."""
+    return Counter(files(sc)) + Counter({"cached RDDs": cached(sc)})
 
 
 def process(pid):
