@@ -62,9 +62,11 @@ class WebFiles(HadoopFiles):
                 raise
 
     def rm(self, path, recursive=False, maxdepth=None):
-        delete = partial(self.client.delete, path, recursive=recursive)
-        if not self._ask(path, delete, self.is_gone(path)):
-            raise FileNotFoundError(path)
+        self.info(path)
+        delete, is_gone = partial(self.client.delete, path, recursive=recursive), self.is_gone(path)
+        # The library itself may have asked two NameNodes, of which the second finds nothing.
+        if not (self._ask(path, delete, is_gone) or is_gone()):
+            raise RequestRefused(f"{path} was not removed")
 
     def _open(self, path, mode="rb", **options):
         if mode == "rb":

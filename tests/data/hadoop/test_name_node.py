@@ -224,6 +224,10 @@ class TwoNameNodes:
         self.paths = {path2}
         raise HdfsError(f"Unable to rename {path1}")
 
+    def delete(self, path, recursive):
+        self.paths = set()
+        return False  # says the second
+
 
 def test_a_rename_that_the_library_repeats_is_made(clock, monkeypatch):
     client = TwoNameNodes()
@@ -233,3 +237,16 @@ def test_a_rename_that_the_library_repeats_is_made(clock, monkeypatch):
     monkeypatch.setattr(client, "rename", Answers(HdfsError("Unable to rename")))
     with pytest.raises(RequestRefused, match="Unable to rename"):
         web.WebFiles("webhdfs", "Blue").mv("/b", "/c")
+
+
+def test_a_removal_that_the_library_repeats_is_made(clock, monkeypatch):
+    client = TwoNameNodes()
+    monkeypatch.setattr(web.WebFiles, "client", client)
+    web.WebFiles("webhdfs", "Blue").rm("/a")
+    assert not client.paths
+    with pytest.raises(FileNotFoundError, match="/a"):
+        web.WebFiles("webhdfs", "Blue").rm("/a")
+    client.paths = {"/a"}
+    monkeypatch.setattr(client, "delete", lambda path, recursive: False)
+    with pytest.raises(RequestRefused, match="/a was not removed"):
+        web.WebFiles("webhdfs", "Blue").rm("/a")
