@@ -2,6 +2,11 @@
 
 from dataclasses import replace
 
+from sparkdl.errors import UnsupportedError
+
+# What the options of a layer raise where they are of another kind than the framework writes
+MISTAKES = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError)
+
 
 def free_name(wanted, taken):
     """Returns the wanted name if it is not in `taken`, else with a number that makes it unique."""
@@ -17,6 +22,22 @@ def shapes_by_input(shapes):
     if shapes is None or isinstance(shapes, dict):
         return shapes or {}
     return {None: tuple(shapes)}
+
+
+def refuse(reasons, path):
+    """Raises an UnsupportedError with all reasons why a model cannot be read, if there are any."""
+    if reasons:
+        lines = "\n  ".join(reasons)
+        raise UnsupportedError(
+            f"{path} has layers or options without an equivalent in sparkdl:\n  {lines}"
+        )
+
+
+def outputs_of(network, features, names):
+    """Returns the array (n, ...) of the layer in `names`, or a list of one for each of several."""
+    found = network.features(features, list(dict.fromkeys(names)))
+    arrays = [found[name] for name in names]
+    return arrays[0] if len(arrays) == 1 else arrays
 
 
 def state_with(network, arrays):

@@ -8,11 +8,9 @@ from sparkdl.interop.dl4j.layers import RULES
 from sparkdl.interop.dl4j.objects import object_of
 from sparkdl.interop.dl4j.places import Place
 from sparkdl.interop.dl4j.training import UpdaterRules
-from sparkdl.interop.translated_network import free_name
+from sparkdl.interop.translated_network import MISTAKES, free_name
 from sparkdl.nn import GraphBuilder
 from sparkdl.nn import layers as nn
-
-MISTAKES = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError)
 
 
 class GraphTranslation:

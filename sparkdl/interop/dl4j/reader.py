@@ -10,7 +10,7 @@ from sparkdl.interop.dl4j.nd4j_arrays import read_vector
 from sparkdl.interop.dl4j.nodes import nodes_of
 from sparkdl.interop.dl4j.normalizers import read_normalizer
 from sparkdl.interop.dl4j.parameters import check_length, state_of_file, with_slots
-from sparkdl.interop.translated_network import shapes_by_input
+from sparkdl.interop.translated_network import outputs_of, refuse, shapes_by_input
 from sparkdl.training.network import Network
 
 OLD = (
@@ -49,9 +49,7 @@ class Dl4jNet:
         features : array (n, ...), or {input: array}
             Sequences are (n, steps, features), which Deeplearning4j has as (n, features, steps).
         """
-        found = self.network.features(features, list(dict.fromkeys(self.outputs)))
-        arrays = [found[name] for name in self.outputs]
-        return arrays[0] if len(arrays) == 1 else arrays
+        return outputs_of(self.network, features, self.outputs)
 
 
 def read_dl4j(path, *, shapes=None, training=True, **conf):
@@ -154,12 +152,3 @@ def is_of_steps(normalizer, graph):
     """Returns whether a normalizer is for features of steps, which are the last axis here."""
     shape = next(iter(graph.build.inputs.values()))
     return normalizer is not None and len(shape) == 2 and len(normalizer.mean) > 1
-
-
-def refuse(reasons, path):
-    """Raises an UnsupportedError with all reasons, if there are any."""
-    if reasons:
-        lines = "\n  ".join(reasons)
-        raise UnsupportedError(
-            f"{path} has layers or options without an equivalent in sparkdl:\n  {lines}"
-        )

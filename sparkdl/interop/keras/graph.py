@@ -7,11 +7,9 @@ from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedErro
 from sparkdl.interop.keras.calls import calls_of, is_model, is_trainable
 from sparkdl.interop.keras.layers import RULES
 from sparkdl.interop.keras.places import Place, channels_first, channels_last
-from sparkdl.interop.translated_network import free_name
+from sparkdl.interop.translated_network import MISTAKES, free_name
 from sparkdl.nn import GraphBuilder
 from sparkdl.nn.layers import Activation, Frozen, Permute
-
-MISTAKES = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.errors import ConfigError
 from sparkdl.interop.keras.documents import read_document
 from sparkdl.interop.keras.graph import GraphTranslation
 from sparkdl.interop.keras.optimizers import with_slots
 from sparkdl.interop.keras.training import Compiled, read_training
 from sparkdl.interop.keras.weights import read_arrays
-from sparkdl.interop.translated_network import shapes_by_input, state_with
+from sparkdl.interop.translated_network import outputs_of, refuse, shapes_by_input, state_with
 from sparkdl.training.network import Network
 
 IMAGES = ("channels_last", "channels_first")
@@ -45,9 +45,7 @@ class KerasNet:
         ----------
         features : array (n, ...), or {input: array}
         """
-        found = self.network.features(features, list(dict.fromkeys(self.outputs)))
-        arrays = [found[name] for name in self.outputs]
-        return arrays[0] if len(arrays) == 1 else arrays
+        return outputs_of(self.network, features, self.outputs)
 
 
 def read_keras(model, weights=None, *, shapes=None, images="channels_last", compiled=True, **conf):
@@ -111,15 +109,6 @@ def note_masked_steps(graph, places):
         return []
     names = ", ".join(dict.fromkeys(graph.repeating))
     return [f"outputs differ at masked steps: {names} gives 0 where Keras repeats its last output"]
-
-
-def refuse(reasons, path):
-    """Raises an UnsupportedError with all reasons, if there are any."""
-    if reasons:
-        lines = "\n  ".join(reasons)
-        raise UnsupportedError(
-            f"{path} has layers or options without an equivalent in sparkdl:\n  {lines}"
-        )
 
 
 def document_of(model, weights):
