@@ -8,6 +8,7 @@ import gc
 import os
 import platform
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import psutil
@@ -15,11 +16,12 @@ import psutil
 MUCH = 200 << 20  # bytes that a process may grow by before it forgets
 PLAIN = [  # for a program that runs once or twice: compiled in a sixth of the time
     "--xla_backend_optimization_level=0",
-    "--xla_cpu_use_fusion_emitters=false",  # they go through MLIR
     "--xla_cpu_parallel_codegen_split_count=1",
     # Without FMA, what is worked out twice is the same to the bit: a maximum finds its place.
     "--xla_cpu_max_isa=AVX",
 ]
+EMITTERS_OFF = "--xla_cpu_use_fusion_emitters=false"  # they go through MLIR
+NEWEST_WITH_EMITTERS = 0, 11, 0  # later versions of jaxlib end a process that has the flag
 
 _after_last = 0
 
@@ -37,7 +39,24 @@ def keep_programs():
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
     if platform.machine().lower() in ("x86_64", "amd64"):  # others cannot do without FMA
-        os.environ["XLA_FLAGS"] = " ".join([*PLAIN, os.environ.get("XLA_FLAGS", "")])
+        flags = flags_of(installed_version())
+        os.environ["XLA_FLAGS"] = " ".join([*flags, os.environ.get("XLA_FLAGS", "")])
+
+
+def installed_version():
+    """Returns jaxlib's version, or None where it is missing."""
+    try:
+        return metadata.version("jaxlib")
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def flags_of(version):
+    """Returns PLAIN, and EMITTERS_OFF for a version of jaxlib that knows it."""
+    if version is None:
+        return []
+    release = tuple(map(int, version.split(".")[:3]))
+    return [*PLAIN, EMITTERS_OFF] if release <= NEWEST_WITH_EMITTERS else PLAIN
 
 
 def forget_programs():
