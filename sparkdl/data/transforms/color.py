@@ -18,7 +18,7 @@ LUMA = np.array([0.299, 0.587, 0.114], np.float32).reshape(3, 1, 1)
 class ColorJitter(Transform):
     """Randomly changes brightness, contrast, saturation and hue of each image in training.
 
-    Images are RGB (3, H, W). Bytes stay bytes, rounded once at the end.
+    Images are RGB (3, H, W). Integers stay integers, rounded once at the end.
 
     References
     ----------
@@ -69,7 +69,7 @@ class ColorJitter(Transform):
         return np.clip(z, 0, np.float32(self.white), out=z)
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        if shape[0] != 3 or len(shape) != 3:
+        if len(shape) != 3 or shape[0] != 3:
             raise ShapeError(f"ColorJitter needs images (3, H, W), got {tuple(shape)}")
         return tuple(shape)
 
@@ -78,7 +78,7 @@ class ColorJitter(Transform):
 
 @dataclass(frozen=True, kw_only=True)
 class Grayscale(Transform):
-    """Converts RGB images (3, H, W) to gray (1, H, W); bytes stay bytes, rounded.
+    """Converts RGB images (3, H, W) to gray (1, H, W); integers stay integers, rounded.
 
     References
     ----------
@@ -124,7 +124,7 @@ class ChannelSwap(Transform):
         return x[:, list(self.order)]
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        if shape[0] != len(self.order):
+        if tuple(shape[:1]) != (len(self.order),):
             raise ShapeError(f"ChannelSwap needs {len(self.order)} channels, got {tuple(shape)}")
         return tuple(shape)
 

@@ -15,7 +15,7 @@ BUFFERS_OF_A_SIZE = 4  # for those in a prefetch queue, and one at each end of i
 SIZES = 4  # number of sizes; buffers of the least recently used ones are freed
 
 _free: dict[int, deque] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()  # a collection may give a buffer back while its thread takes one
 
 
 def float_buffer(shape):

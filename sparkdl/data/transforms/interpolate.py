@@ -45,8 +45,12 @@ def interpolate_axis(x, axis, before, after, share):
     return second
 
 
-def round_to(y, dtype, white=255):
-    """Converts float32 `y` to `dtype`; bytes are clipped to [0, white] and rounded."""
-    if dtype != np.uint8:
+def round_to(y, dtype):
+    """Converts `y`, overwriting it, to an integer `dtype`: clipped to its range and rounded.
+
+    Returns `y` itself for other types.
+    """
+    if dtype.kind not in "iu":
         return y
-    return np.rint(np.clip(y, 0, white, out=y), out=y).astype(np.uint8)
+    limits = np.iinfo(dtype)
+    return np.rint(np.clip(y, limits.min, limits.max, out=y), out=y).astype(dtype)

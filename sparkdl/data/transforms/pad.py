@@ -28,7 +28,7 @@ class Pad(Transform):
         default="constant",
     )
     value: float = option(
-        Number(), 'Value that "constant" fills in; bytes take the nearest one.', default=0.0
+        Number(), 'Value that "constant" fills in; integers take the nearest one.', default=0.0
     )
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:

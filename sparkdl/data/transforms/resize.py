@@ -12,7 +12,7 @@ from sparkdl.data.transforms.interpolate import bilinear, round_to
 
 @dataclass(frozen=True, kw_only=True)
 class Resize(Transform):
-    """Resizes images bilinearly; bytes stay bytes, rounded.
+    """Resizes images bilinearly; integers stay integers, rounded.
 
     References
     ----------

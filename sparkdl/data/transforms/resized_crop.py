@@ -16,10 +16,11 @@ TRIES = 10
 
 @dataclass(frozen=True, kw_only=True)
 class RandomResizedCrop(Transform):
-    """Crops a window of random area, aspect ratio and place, and resizes it; bytes stay bytes.
+    """Crops a window of random area, aspect ratio and place, and resizes it.
 
-    At inference, or if none of ten drawn windows fits, it is the largest central window whose
-    aspect ratio is within `ratio`; at inference that is the aspect ratio of the result.
+    At inference the window is the largest central one with the aspect ratio of the result. If none
+    of ten drawn windows fits, it is the largest central one with an aspect ratio within `ratio`.
+    Integers stay integers, rounded.
 
     References
     ----------

@@ -13,7 +13,7 @@ from sparkdl.data.transforms.interpolate import round_to
 class Rotate(Transform):
     """Rotates images about their center by a random angle in [-degrees, degrees], only in training.
 
-    Bilinear; bytes stay bytes, rounded.
+    Bilinear; integers stay integers, rounded.
 
     References
     ----------

@@ -101,7 +101,8 @@ def channels(owner, field, shape):
 
     Raises ShapeError.
     """
-    numbers, count = getattr(owner, field), shape[0]
+    numbers = getattr(owner, field)
+    count = shape[0] if shape else 1  # a record of shape () is one number
     if len(numbers) not in (1, count):
         raise ShapeError(
             f"{type(owner).__name__}.{field} needs 1 number or {count}, one a channel, "

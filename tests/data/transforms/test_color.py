@@ -112,6 +112,8 @@ def test_fractions_are_no_codes():
 def test_other_than_three_channels_are_refused(transform):
     with pytest.raises(ShapeError, match="3"):
         transform(images(2, (1, 4, 4)))
+    with pytest.raises(ShapeError, match=r"got \(\)"):
+        transform(images(2, ()))
 
 
 OPTIONS = [

@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def test_every_transform_has_an_example():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_bytes_stay_bytes_and_nothing_is_written_to(name, dtype):
+def test_integers_stay_integers_and_nothing_is_written_to(name, dtype):
     batch = images(dtype=dtype)
     before = batch.features.copy()
     for result in (EXAMPLES[name](batch).features, trained(EXAMPLES[name], batch)):
@@ -29,6 +30,17 @@ def test_bytes_stay_bytes_and_nothing_is_written_to(name, dtype):
         assert result.shape == (20, *EXAMPLES[name].out_shape(SHAPE))
         assert np.isfinite(result).all()
     np.testing.assert_array_equal(batch.features, before)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32])
+def test_wider_integers_are_treated_like_bytes(name, dtype):
+    batch = images()
+    wide = batch.replace(features=batch.features.astype(dtype))
+    for call in (lambda batch: EXAMPLES[name](batch).features, partial(trained, EXAMPLES[name])):
+        result = call(wide)
+        assert result.dtype == (np.float32 if name in TO_FLOAT else dtype)
+        np.testing.assert_array_equal(result, call(batch))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from collections import deque
 
 import numpy as np
 import pytest
@@ -54,6 +55,22 @@ def test_only_some_is_kept():
 
 def test_small_arrays_are_those_of_numpy():
     assert float_buffer((3, 4)).base is None and float_buffer((0, 5)).shape == (0, 5)
+
+
+def test_a_buffer_may_be_given_back_while_another_is_taken(monkeypatch):
+    cycle = [float_buffer((LARGE,))]
+    cycle.append(cycle)
+    del cycle  # garbage until the collector finds it
+
+    def collecting():
+        gc.collect()
+        return deque()
+
+    monkeypatch.setattr(module, "deque", collecting)
+    thread = threading.Thread(target=float_buffer, args=((2 * LARGE,),), daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 def test_threads_do_not_share():

@@ -1,11 +1,12 @@
 """Scaling, against Caffe's numbers."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from sparkdl.data import Batch, Scale
+from sparkdl.data import Batch, Normalize, Scale
 from sparkdl.errors import ConfigError, ShapeError
 
 X = np.arange(2 * 3 * 2 * 2, dtype=np.uint8).reshape(2, 3, 2, 2) * 10
@@ -32,6 +33,12 @@ def test_scale(mean, dtype):
 def test_scale_of_rows():
     scaled = Scale(mean=(1, 2))(Batch.of(np.array([[1, 2], [3, 4]])))
     np.testing.assert_array_equal(scaled.features, [[0, 0], [2, 2]])
+
+
+@pytest.mark.parametrize("transform", [Scale(mean=2), Normalize(mean=2)], ids=str)
+def test_labels_that_are_single_numbers_are_scaled(transform):
+    scaled = replace(transform, column="labels")(Batch.of(X, np.array([5.0, 1.0])))
+    np.testing.assert_array_equal(scaled.labels, np.float32([3, -1]))
 
 
 def test_means_of_other_channels_are_refused():
