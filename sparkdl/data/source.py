@@ -105,6 +105,7 @@ def read_splits(source, schema):
     Raises
     ------
     NoRecords
+        Where no split has any.
     """
     parts = [list(check_batches(source.read, split, schema)) for split in source.splits()]
     if not any(parts):

@@ -147,11 +147,18 @@ def pad(sequences: Sequence[Any], steps: int | None = None) -> tuple[np.ndarray,
     Raises
     ------
     DataError
-        For the first sequence that is longer than `steps`.
+        Without sequences, and for the first one that is longer than `steps` or has steps of
+        another shape than the first one.
     """
     arrays = [np.asarray(one) for one in sequences]
-    steps = max(map(len, arrays)) if steps is None else steps
+    if not arrays:
+        raise DataError("pad needs one sequence or more, got none")
     inner = arrays[0].shape[1:]
+    for i, array in enumerate(arrays):
+        if not array.ndim or array.shape[1:] != inner:
+            wanted = ", ".join(map(str, ("length", *inner)))
+            raise DataError(f"sequence {i}: must be of shape ({wanted}), got {array.shape}")
+    steps = max(map(len, arrays)) if steps is None else steps
     try:
         x, mask = Ragged.of(arrays).pad(steps, inner, "a sequence")
     except Violation as offence:

@@ -22,6 +22,7 @@ KILOBYTE = 1024
 
 def process_facts(name):
     """Returns {fact: value} of this process."""
+    flags = processor_flags()
     return {
         "name": name,
         "host": platform.node(),
@@ -29,7 +30,7 @@ def process_facts(name):
         "executable": sys.executable,
         "packages": package_versions(),
         "library": library_problem(),
-        "features": [feature for feature in FEATURES if feature in processor_flags()],
+        "features": [feature for feature in FEATURES if feature in flags],
         "cores": len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count(),
         "threads": os.environ.get("OMP_NUM_THREADS"),
         "free_memory": free_memory(),

@@ -245,6 +245,20 @@ def test_pad(dtype):
         pad(X, steps=3)
 
 
+BAD_SEQUENCES = [
+    ([], "pad needs one sequence or more, got none"),
+    ([3, 4], r"sequence 0: must be of shape \(length\), got \(\)"),
+    ([[1], 2], r"sequence 1: must be of shape \(length\), got \(\)"),
+    ([np.ones((2, 3)), np.ones((1, 2))], r"1: must be of shape \(length, 3\), got \(1, 2\)"),
+]
+
+
+@pytest.mark.parametrize("sequences, message", BAD_SEQUENCES, ids=[m for _, m in BAD_SEQUENCES])
+def test_what_are_no_sequences_of_like_steps_is_refused(sequences, message):
+    with pytest.raises(DataError, match=message):
+        pad(sequences)
+
+
 def test_masks_that_leave_nothing_out_are_dropped():
     batch = Batch.of(np.ones((2, 3, 1))).replace(mask=np.ones((2, 3)), gap=np.array([[1], [0]]))
     lean = without_full_masks(batch, ["mask", "gap", "other"])

@@ -5,6 +5,7 @@ import math
 import struct
 import zlib
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -179,11 +180,14 @@ def cut_short(path, stop):
     return DataError(f"{path}: is cut short, it must have records up to {stop}")
 
 
+@contextmanager
 def open_decompressed(path):
-    file = files.open(path)
-    zipped = file.read(len(GZIP)) == GZIP
-    file.seek(0)
-    return gzip.open(file) if zipped else file
+    """Opens a file, decompressing gzip."""
+    with files.open(path) as file:
+        zipped = file.read(len(GZIP)) == GZIP
+        file.seek(0)
+        with gzip.open(file) if zipped else nullcontext(file) as content:
+            yield content
 
 
 def _header(path, file):

@@ -28,12 +28,7 @@ class RowPull:
         self.worker, groups = worker, worker.replica.groups
         self.keys = [RowKeys.of([])] * len(groups) if keys is None else keys
         self._places = [split_by_owner(own.ids, worker.size) for own in self.keys]
-        self._requests = [
-            encode(
-                over, [without_rows(own.take(by[r])) for own, by in zip(self.keys, self._places)]
-            )
-            for r in range(worker.size)
-        ]
+        self._requests = [self._request(r, over) for r in range(worker.size)]
         self._asked, self._given, self._pending, self.all_over = None, None, None, None
 
     def run(self):
@@ -64,6 +59,11 @@ class RowPull:
             for rows, by_rank, part in zip(self._rows, self._places, parts, strict=True):
                 rows[by_rank[r][part.keys.ids]] = part.rows
         self._hold()
+
+    def _request(self, rank, over):
+        """Returns the encoded keys that a rank owns."""
+        pairs = zip(self.keys, self._places, strict=True)
+        return encode(over, [without_rows(own.take(by_rank[rank])) for own, by_rank in pairs])
 
     def _answer(self, requests):
         """Returns the bytes of the rows that each rank has requested from this worker."""
