@@ -1,5 +1,6 @@
 """Dataflow graph: tensors with static shapes, and the nodes that produce them."""
 
+import threading
 from dataclasses import dataclass
 from math import prod
 
@@ -8,7 +9,15 @@ import numpy as np
 from sparkdl.engine.dtypes import name_of
 from sparkdl.errors import ShapeError
 
-_scope = [""]
+
+class _Scopes(threading.local):
+    """The scopes that the calling thread is in, as several threads may build graphs."""
+
+    def __init__(self):
+        self.names = [""]
+
+
+_scopes = _Scopes()
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ class Node:
 
     def __init__(self, op, inputs, specs, scope=None):
         self.op, self.inputs = op, tuple(inputs)
-        self.scope = _scope[-1] if scope is None else scope
+        self.scope = _scopes.names[-1] if scope is None else scope
         self.outputs = tuple([Tensor(spec, node=self, index=i) for i, spec in enumerate(specs)])
 
     @property
@@ -90,15 +99,15 @@ class scope:
         self.name = name
 
     def __enter__(self):
-        _scope.append(self.name)
+        _scopes.names.append(self.name)
         return self
 
     def rename(self, name):
         """Changes the scope of nodes created from now on."""
-        _scope[-1] = name
+        _scopes.names[-1] = name
 
     def __exit__(self, *error):
-        _scope.pop()
+        _scopes.names.pop()
 
 
 class Graph:

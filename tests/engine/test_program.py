@@ -2,6 +2,7 @@
 
 import re
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 
 import numpy as np
@@ -204,6 +205,16 @@ def test_describe_names_the_layer_of_a_chain_and_of_a_copy():
     rows = [row.split() for row in program.describe().splitlines()[2:]]
     assert [row[0] for row in rows] == ["swish_1", "copy"]
     assert rows[0][1] == "Sigmoid+Mul"
+
+
+def test_threads_that_build_graphs_at_the_same_time_are_in_their_own_scopes():
+    x = tensors(x=X)["x"]
+    with scope("mine"), ThreadPoolExecutor(1) as other:
+        with scope("mine, too"):
+            its = other.submit(scope("its").__enter__).result()
+            assert ops.neg(x).node.scope == "mine, too"
+        other.submit(its.__exit__).result()
+        assert ops.neg(x).node.scope == "mine"
 
 
 class Fast(Reference):
