@@ -65,9 +65,15 @@ class RowStore:
         keys : RowKeys (n,)
             Distinct.
         values : {name of an array: (n, dimension), or (n,) for a count; or one number}
+
+        Raises
+        ------
+        ConfigError
+            For more rows than the index can number; the store stays as it was.
         """
-        start, self._count, self._found = self._count, self._count + len(keys.ids), None
-        self._make_room()
+        start, count = self._count, self._count + len(keys.ids)
+        self._make_room(count)
+        self._count, self._found = count, None
         new = slice(start, self._count)
         self._arrays[TABLES][new], self._arrays[IDS][new] = keys
         for name in self._parts:
@@ -164,11 +170,14 @@ class RowStore:
         ------
         ShapeError
             For arrays of other names, types or lengths, and for negative or repeated ids.
+        ConfigError
+            For more rows than the index can number.
         """
         states = {table: self._state_of(state, table) for table in self.names}
         for table, own in states.items():
             check_ids(table, own[IDS])
         counts = [len(own[IDS]) for own in states.values()]
+        self._check_count(sum(counts))
         self._count = sum(counts)
         for name, array in self._arrays.items():
             self._arrays[name] = allocate((self._count, *array.shape[1:]), array.dtype)
@@ -213,11 +222,17 @@ class RowStore:
         """Returns {name: empty array} of all arrays of rows and counts."""
         return {name: np.zeros((0, *shape), kind) for name, (kind, shape) in self._kinds.items()}
 
-    def _make_room(self):
-        if self._count > LARGEST:
-            raise ConfigError(f"tables {self.names} must have at most {LARGEST} rows")
-        if self._count > len(self._arrays[IDS]):
-            room = self._count + self._count // ROOM
+    def _check_count(self, count):
+        if count > LARGEST:
+            raise ConfigError(
+                f"the tables {', '.join(self.names)} must have at most {LARGEST} rows in a "
+                f"process, got {count}; share them among more, or let them forget by expire_after"
+            )
+
+    def _make_room(self, count):
+        self._check_count(count)
+        if count > len(self._arrays[IDS]):
+            room = count + count // ROOM
             for name, array in self._arrays.items():  # nobody else holds them
                 self._arrays[name] = grow(array, room)
 

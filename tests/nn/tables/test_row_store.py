@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparkdl.errors import ShapeError
+from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.tables import row_store
 from sparkdl.nn.tables.row_keys import RowKeys
 from sparkdl.nn.tables.row_store import RowStore
@@ -51,6 +51,17 @@ def test_a_stream_without_rows_has_empty_arrays():
     assert {name: len(of) for name, of in arrays.items()} == {
         f"{table}/{name}": 0 for table in NAMES for name in ("ids", "rows")
     }
+
+
+def test_more_rows_than_the_index_can_number_are_refused(monkeypatch):
+    many = store(1, 2, 3).state()
+    monkeypatch.setattr(row_store, "LARGEST", 2)
+    rows = store(9, 4)
+    with pytest.raises(ConfigError, match="words, users must have at most 2 rows .* got 3; share"):
+        add(rows, 7)
+    assert len(rows) == 2 and streamed(rows)["words/ids"].tolist() == [4, 9]
+    with pytest.raises(ConfigError, match="got 3"):
+        RowStore(NAMES, 2, ("rows", "sum"), ("last",)).load(many)
 
 
 def test_rows_that_were_added_or_replaced_have_changed():
