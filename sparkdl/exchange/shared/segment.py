@@ -77,8 +77,9 @@ class Segment:
 
     def map(self, nbytes):
         """Maps the memory, readable and writable, as `.memory`."""
-        if os.fstat(self.file).st_size != nbytes:
-            raise DataError(f"shared memory must have {nbytes} bytes")
+        size = os.fstat(self.file).st_size
+        if size != nbytes:
+            raise DataError(f"shared memory must have {nbytes} bytes, got {size}")
         self.memory = mmap.mmap(self.file, nbytes)
 
     def hold(self, place):

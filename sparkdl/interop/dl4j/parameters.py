@@ -58,7 +58,10 @@ def with_slots(network, taken, vector, path):
         for name in names:
             part = vector[start : start + size]
             if part.size != size:
-                raise DataError(f"{path}, updaterState.bin: is too short for the layers")
+                raise DataError(
+                    f"{path}, updaterState.bin: must have at least {start + size} numbers, got "
+                    f"{vector.size}"
+                )
             fill(views, block, part, name)
             start += size
     if start != vector.size:

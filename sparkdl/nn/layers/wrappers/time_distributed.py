@@ -60,7 +60,8 @@ class TimeDistributed(Wrapper):
         if len(in_shape) < 2:
             raise ShapeError(f"TimeDistributed takes sequences (steps, ...), got {in_shape}")
         if self.layer.state_shapes(in_shape[1:]):
-            raise ShapeError("TimeDistributed takes a layer that carries no state")
+            kind = type(self.layer).__name__
+            raise ShapeError(f"TimeDistributed takes a layer that carries no state, got {kind}")
         return in_shape[1:]
 
     def out_shape(self, in_shape: Any) -> Shape:

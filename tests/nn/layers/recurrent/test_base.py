@@ -244,7 +244,7 @@ SHAPES = [
     (LSTM(units=1), (4,), "LSTM takes sequences (steps, features), got (4,)"),
     (GRU(units=1, continuation=True), ((4, 2), (3,)), "sequences (steps, features) and indicators"),
     (TimeDistributed(layer=Dense(units=1)), (4,), "TimeDistributed takes sequences (steps, ...)"),
-    (TimeDistributed(layer=LSTM(units=1)), (4, 3, 2), "a layer that carries no state"),
+    (TimeDistributed(layer=LSTM(units=1)), (4, 3, 2), "a layer that carries no state, got LSTM"),
     (LastTimeStep(), (3,), "LastTimeStep takes sequences (steps, features), got (3,)"),
 ]
 
