@@ -23,6 +23,8 @@ def is_local(path):
 def resolve(path):
     """Returns (fsspec file system, path in it). Raises DataError."""
     uri = _as_uri(path)
+    if "\0" in uri:
+        raise DataError(f"{uri!r}: a path must have no null character")
     local = LOCAL_URI.match(uri)
     if local:
         _refuse_relative(path, *local.groups())

@@ -14,7 +14,7 @@ import lmdb
 import numpy as np
 import pytest
 
-from sparkdl.data import HDF5, LMDB, AvroFiles, Idx, SequenceFiles, TFRecords
+from sparkdl.data import HDF5, LMDB, AvroFiles, Idx, SequenceFiles, TFRecords, files
 from sparkdl.data.readers.encodings import decompression
 from sparkdl.data.readers.tfrecords import masked_crc
 from sparkdl.errors import DataError
@@ -261,6 +261,15 @@ def database(tmp_path):
     return path
 
 
+def path_at(place, path):
+    """Returns the path of a file, or of its copy on a remote file system."""
+    if place == "local":
+        return str(path)
+    with files.open("memory://hostile/data.mdb", "wb") as file:
+        file.write(path.read_bytes())
+    return "memory://hostile/data.mdb"
+
+
 def root_of(content):
     """Returns the number of the root page, from the newer meta page."""
     metas = [struct.unpack_from("=QQQ", content, at + 128) for at in (0, 4096)]
@@ -297,6 +306,22 @@ def test_a_damaged_page_is_named_and_not_followed(database, damage):
     damage(content, 4096 * root_of(content))
     database.write_bytes(content)
     refused(LMDB(str(database)), r"page \d+ is damaged")
+
+
+@pytest.mark.parametrize("count", [300, 2**40, 2**64 - 1])
+@pytest.mark.parametrize("place", ["local", "remote"])
+def test_a_number_of_records_that_is_wrong_is_refused(database, place, count):
+    content = database.read_bytes()
+    database.write_bytes(content.replace(struct.pack("=Q", 900), struct.pack("=Q", count)))
+    refused(LMDB(path_at(place, database), records_per_split=7), "records")
+
+
+def test_a_root_beyond_any_file_is_refused(database):
+    content = bytearray(database.read_bytes())
+    for at in (0, 4096):
+        content[at + 128 : at + 136] = b"\xff" * 8
+    database.write_bytes(content)
+    refused(LMDB(path_at("remote", database)), "must be an LMDB that is whole")
 
 
 def test_a_value_beyond_the_file_is_named(database):

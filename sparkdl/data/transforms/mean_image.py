@@ -1,6 +1,7 @@
 """Subtraction of the mean image of a data set."""
 
 from functools import cached_property
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from sparkdl.data import files
 from sparkdl.data.transforms.base import Chance, PixelTransform, require_result
 from sparkdl.data.transforms.pixels import Pixels
 from sparkdl.errors import DataError, ShapeError, require
+
+# What numpy raises for headers that are no Python literals, or absurd shapes, among others
+REFUSALS = (ValueError, EOFError, OSError, MemoryError, SyntaxError, TokenError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +64,12 @@ class MeanImage(PixelTransform):
 
 
 def read(path):
-    """Reads the array of a .npy file on any file system. Raises DataError."""
+    """Reads the numbers of a .npy file on any file system. Raises DataError."""
     with files.open(path) as content:
         try:
-            return np.load(content, allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
+            array = np.lib.format.read_array(content, allow_pickle=False)
+        except REFUSALS as error:
             raise DataError(f"{path}: cannot be read as .npy: {error}") from error
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{path}: must hold numbers, got {array.dtype}")
+    return array

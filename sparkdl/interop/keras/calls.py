@@ -221,7 +221,8 @@ def history(value):
     if isinstance(value, list):
         return [at for one in value for at in history(one)]
     if isinstance(value, dict) and value.get("class_name") == "__keras_tensor__":
-        at = (value.get("config") or {}).get("keras_history")
+        config = value.get("config")
+        at = config.get("keras_history") if isinstance(config, dict) else None
         if not is_tensor(at):
             raise DataError("a tensor must have a keras_history")
         return [tuple(at[:3])]

@@ -1,6 +1,7 @@
 """Crop, Mirror, Pad and MeanImage: positions of pixels, worked out by hand."""
 
 import io
+import struct
 
 import numpy as np
 import pytest
@@ -91,11 +92,27 @@ def test_a_mean_image_is_read_from_any_file_system():
     np.testing.assert_array_equal(found, batch.features - np.float32(3))
 
 
-def test_a_damaged_mean_image_is_named():
-    with files.open("memory://means/bad.npy", "wb") as file:
-        file.write(b"no array")
-    with pytest.raises(DataError, match=r"memory://means/bad.npy: cannot be read as .npy"):
-        MeanImage(path="memory://means/bad.npy")(images())
+def npy(kind, shape):
+    """Returns the bytes of a .npy file with this header and 16 bytes of numbers."""
+    header = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + b"a\0\0\0" * 4
+
+
+DAMAGED = {
+    "no array": b"no array",
+    "a header that does not end": npy("<f4", "((4,"),
+    "absurd": npy("<f4", (2**60,)),
+    "an archive": b"PK\x05\x06" + bytes(18),
+    "text": npy("<U1", (4,)),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_mean_image_is_named(tmp_path, name):
+    (tmp_path / "bad.npy").write_bytes(DAMAGED[name])
+    problem = "must hold numbers, got <U1" if name == "text" else "cannot be read as .npy"
+    with pytest.raises(DataError, match=f"bad.npy: {problem}"):
+        MeanImage(path=str(tmp_path / "bad.npy"))(images())
 
 
 def test_a_chain_says_what_records_must_be():

@@ -343,7 +343,10 @@ def test_keras_2_writes_calls_and_slopes_in_its_own_way():
     np.testing.assert_allclose(net.run(x), x + np.clip(0.2 * z + 0.5, 0, 1), rtol=1e-5, atol=1e-6)
 
 
+TENSOR = '{"class_name": "__keras_tensor__", "config": [1]}'
+CALLED = f'{{"class_name": "Flatten", "name": "f", "inbound_nodes": [{{"args": [{TENSOR}]}}]}}'
 DAMAGED = {
+    f'{{"class_name": "Functional", "config": {{"layers": [{CALLED}]}}}}': DataError,
     "{}": UnsupportedError,
     '{"class_name": "Sequential"}': DataError,
     '{"class_name": "Sequential", "config": {"layers": [3]}}': DataError,

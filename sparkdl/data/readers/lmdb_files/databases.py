@@ -15,10 +15,12 @@ from sparkdl.data.readers.core.chunks import chunk_batch, view_chunks
 from sparkdl.data.readers.core.file_ranges import SMALLEST_RANGE
 from sparkdl.data.readers.encodings.datum import decode
 from sparkdl.data.readers.encodings.image_codec import EXIF_ORIENTATION
-from sparkdl.data.readers.lmdb_files.environment import data_file, reading, remote_file
+from sparkdl.data.readers.lmdb_files.environment import CURE, data_file, reading, remote_file
 from sparkdl.data.readers.lmdb_files.remote_keys import ends, first_value
 from sparkdl.data.source import SMALLEST_SPLIT, Split, split_bounds
 from sparkdl.errors import DataError
+
+SMALLEST_RECORD, LONGEST_KEY = 8, 511  # bytes of an LMDB's node header; of a key
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,8 @@ class LMDB(StoredSource, Reader, SplitByRecords):
             firsts = [b"%0*d" % (len(first), int(first) + start) for start, _ in bounds]
         else:
             firsts = _first_keys(path, bounds[0][1])
+        if len(firsts) != len(bounds):
+            raise DataError(f"{path}: must have {count} records, as it says; {CURE}")
         ends = zip(bounds, firsts, [*firsts[1:], None], strict=True)
         return [
             {"count": stop - start, "path": path, "first": first, "stop": following}
@@ -115,11 +119,13 @@ class LMDB(StoredSource, Reader, SplitByRecords):
 def smallest_split(path, count):
     """Returns the smallest number of records worth opening the file for.
 
-    Opening it takes as long as reading 200 KB.
+    Opening it takes as long as reading 200 KB. Raises DataError if `count` do not fit into it.
     """
     nbytes = (
         os.path.getsize(data_file(path)) if files.is_local(path) else files.size(remote_file(path))
     )
+    if count > nbytes // SMALLEST_RECORD:
+        raise DataError(f"{path}: {nbytes} bytes cannot hold its {count} records; {CURE}")
     return max(SMALLEST_SPLIT, count * SMALLEST_RANGE // nbytes)
 
 
@@ -169,7 +175,7 @@ def _first_keys(path, step):
 
 def _consecutive(first, last, count):
     """Returns whether keys are consecutive numbers of equal width, as Caffe's tools write them."""
-    digits = first.isdigit() and last.isdigit() and len(first) == len(last)
+    digits = first.isdigit() and last.isdigit() and len(first) == len(last) <= LONGEST_KEY
     return digits and int(last) - int(first) + 1 == count
 
 

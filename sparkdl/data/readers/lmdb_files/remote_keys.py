@@ -11,11 +11,8 @@ from contextlib import contextmanager
 from sparkdl.data import files
 from sparkdl.errors import DataError
 
-META_PAGE, META_DB, DB = (
-    16,
-    24 + 48,
-    struct.Struct("=IHHQQQQQ"),
-)  # the main tree, after the free list
+META_PAGE, META_DB = 16, 24 + 48  # the main tree comes after the free list
+DB = struct.Struct("=IHHQQQQQ")
 TRANSACTION = 24 + 2 * 48 + 8
 MAGIC = 0xBEEFC0DE
 PAGE = struct.Struct("=QHHHH")  # number, pad, flags, ends of the free space
@@ -50,7 +47,7 @@ def _tree(path, file_path):
     with files.open(file_path) as file:
         try:
             yield Tree(file)
-        except (struct.error, IndexError):
+        except (struct.error, IndexError, OverflowError):  # a place beyond any file's end
             raise DataError(f"{path}: must be an LMDB that is whole; copy it again") from None
 
 

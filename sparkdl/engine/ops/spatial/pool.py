@@ -8,7 +8,7 @@ from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import abs, greater, maximum, mul, power, where
-from sparkdl.engine.ops.spatial.window import WindowOp, numbers, see_something, sides, window_starts
+from sparkdl.engine.ops.spatial.window import WindowOp, all_see_something, numbers, sides
 from sparkdl.errors import ShapeError
 
 TINY = float(np.finfo(np.float32).tiny)  # a smaller sum counts as 0, where its root has no gradient
@@ -23,8 +23,7 @@ class PoolOp(WindowOp):
         out = self.out(space)
         axes = zip(space, self.size, self.stride, self.padding, self.dilation, strict=True)
         for n, size, stride, padding, dilation in axes:
-            starts = window_starts(n, size, stride, padding, dilation)
-            if not see_something(starts, n, size, dilation).all():
+            if not all_see_something(n, size, stride, padding, dilation):
                 raise ShapeError(f"padding {self.padding} holds a whole window of {self.size}")
         return Spec((*x.shape[:2], *out), x.dtype)
 

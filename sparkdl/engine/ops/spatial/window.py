@@ -4,7 +4,8 @@ Axes: N examples, C channels, then one, two or three spatial axes (L; H, W; D, H
 an entry per spatial axis.
 """
 
-from itertools import product
+from itertools import chain, product
+from math import gcd
 
 import numpy as np
 
@@ -82,6 +83,23 @@ def see_something(starts, n, size, dilation):
     """Returns for each window along an axis of length n whether it covers more than padding."""
     skipped = np.maximum(-(starts // dilation), 0)  # positions in front of the axis
     return (skipped < size) & (starts + skipped * dilation < n)
+
+
+def all_see_something(n, size, stride, padding, dilation):
+    """Returns whether each window along an axis of length n covers more than padding.
+
+    The first window reaches least far behind the padding before the axis, the last begins nearest
+    to its end. A dilation above n may miss the axis, at places that repeat.
+    """
+    before, after = padding
+    starts = range(-before, n + after - dilation * (size - 1), stride)
+    distinct = dilation // gcd(dilation, stride) if dilation > n else 1
+
+    def sees(start):
+        skipped = max(-(start // dilation), 0)
+        return skipped < size and start + skipped * dilation < n
+
+    return all(map(sees, chain(starts[:distinct], starts[-1:])))
 
 
 def numbers(value, axes):

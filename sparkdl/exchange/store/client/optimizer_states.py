@@ -8,6 +8,7 @@ import json
 import os
 import zipfile
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -15,6 +16,20 @@ from sparkdl.errors import CheckpointError, text_of
 from sparkdl.own_folders import replaced_file
 
 CONTENTS, FORMAT = "contents", "sparkdl optimizer states 1"
+DAMAGE = (  # what zipfile, numpy and JSON raise for it
+    zipfile.BadZipFile,
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    OverflowError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    MemoryError,
+    SyntaxError,
+    TokenError,
+)
 
 
 def collect_states(key_slices, slots_of):
@@ -88,9 +103,11 @@ def write(path, states):
 
 
 def read(path):
-    """Reads the states that `write` has written to `path`."""
+    """Reads the states that `write` has written to `path`. Raises CheckpointError."""
     try:
         with np.load(path, allow_pickle=False) as archive:
+            if any(member.compress_type for member in archive.zip.infolist()):
+                raise ValueError("compressed members, which may expand to any size")
             contents = json.loads(archive[CONTENTS].tobytes())
             if contents["format"] != FORMAT:
                 raise CheckpointError(f"{path}: format must be {FORMAT!r}, got {contents}")
@@ -98,5 +115,5 @@ def read(path):
                 key: {name: archive[entry] for name, entry in slots.items()}
                 for key, slots in contents["keys"].items()
             }
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         raise CheckpointError(f"{path}: must hold optimizer states: {text_of(error)}") from error

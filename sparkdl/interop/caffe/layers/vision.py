@@ -91,6 +91,8 @@ def pooling(layer, net):
         window |= {"size": net.shape(bottom)[1:], "stride": (1, 1), "padding": (0, 0)}
     elif not all(window["size"]):
         raise ConfigError("a Pooling layer must have kernel_size, kernel_h and kernel_w, or global")
+    if not all(window["stride"]):
+        raise ConfigError(f"Pooling.stride must be at least 1, got {window['stride']}")
     if len(layer.top) > 1 and options.pool != MAX:
         raise ConfigError(f"Pooling.top must be 1 blob unless it pools by MAX, got {layer.top}")
     check_starts(window, net.shape(bottom)[1:])

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from sparkdl.config import Choice, Sizes, dataclass, option
 from sparkdl.config.field_types import AmountOrWord, Axes, OptionalAxes
 from sparkdl.engine import ops
-from sparkdl.engine.ops.spatial.window import see_something, window_starts
+from sparkdl.engine.ops.spatial.window import all_see_something
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.masks import fill_padding, window_mask
@@ -91,8 +91,7 @@ class Pool(SpatialLayer, abstract=True):
         padding = window_padding(space, *options, rounding or self.rounding)
         axes = zip(space, self.sizes("size"), self.step, padding, self.sizes("dilation"))
         for n, size, stride, widths, dilation in axes:
-            starts = window_starts(n, size, stride, widths, dilation)
-            if not see_something(starts, n, size, dilation).all():
+            if not all_see_something(n, size, stride, widths, dilation):
                 raise ShapeError(
                     f"{type(self).__name__}.padding must leave each window a number of {space}, "
                     f"got {self.padding!r}; take a smaller padding or dilation"

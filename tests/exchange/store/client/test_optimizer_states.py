@@ -1,6 +1,9 @@
 """The file of optimizer states is written completely or not at all."""
 
+import io
+import json
 import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -35,3 +38,51 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(CheckpointError, match="none/states: cannot be written: No such file"):
         optimizer_states.write(tmp_path / "none" / "states", STATES)
     assert not list(tmp_path.iterdir())
+
+
+def saved(**members):
+    """Returns the bytes of an archive of these members."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, member in members.items():
+            archive.writestr(f"{name}.npy", member)
+    return content.getvalue()
+
+
+def member(array):
+    content = io.BytesIO()
+    np.save(content, array)
+    return content.getvalue()
+
+
+def contents(text):
+    return member(np.frombuffer(text.encode(), np.uint8))
+
+
+def compressed():
+    content = io.BytesIO()
+    np.savez_compressed(content, contents=np.zeros(9, np.uint8))
+    return content.getvalue()
+
+
+GOOD = json.dumps({"format": optimizer_states.FORMAT, "keys": {"w": {"velocity": "a0"}}})
+DAMAGED = {
+    "one array": member(np.arange(3)),
+    "a list": saved(contents=contents("[]")),
+    "deep": saved(contents=contents("[" * 100_000)),
+    "a header that is cut": saved(contents=contents(GOOD), a0=member(np.arange(3))[:40]),
+    "a header that does not end": saved(
+        contents=contents(GOOD), a0=member(np.arange(3)).replace(b"(3,)", b"((3,")
+    ),
+    "an encrypted member": saved(contents=contents(GOOD)).replace(
+        b"PK\x01\x02\x14\x03\x14\0\0", b"PK\x01\x02\x14\x03\x14\0\1"
+    ),
+    "compressed": compressed(),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damage_is_a_checkpoint_error_that_names_the_file(tmp_path, name):
+    (tmp_path / "states").write_bytes(DAMAGED[name])
+    with pytest.raises(CheckpointError, match="states: must hold optimizer states"):
+        optimizer_states.read(tmp_path / "states")

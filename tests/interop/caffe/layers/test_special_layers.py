@@ -196,6 +196,7 @@ REFUSED = {
     "'Pooling' pooling_param { pool: AVE kernel_size: 1 stride_h: 1 stride_w: 5 }": (
         "got one of size 1 and stride 5 at 5, "
     ),
+    "'Pooling' pooling_param { kernel_size: 2 stride: 0 }": "Pooling.stride must be at least 1",
     "'Pooling' top: 'mask' pooling_param { kernel_size: 2 pool: AVE }": "Pooling.top must be 1 ",
     "'Convolution' convolution_param { num_output: 2 }": "kernel_size must be one number or 2",
     "'Eltwise' eltwise_param { operation: MAX coeff: 1 }": "coeff must be given with SUM",
