@@ -167,6 +167,14 @@ def check_network(
             raise ConfigError(f"{kind}.{param} must be {must}, got {values}")
 
 
+def thresholds_of(stage: Any, conf: Conf) -> tuple[float, ...] | None:
+    """Returns a model's thresholds, None if it has none. Raises as `check_network`."""
+    if not stage.isDefined("thresholds"):
+        return None
+    check_network(stage, conf, ["thresholds"])
+    return tuple(stage.getThresholds())
+
+
 class SparkNetworkClassificationModel(
     NetworkModel, HasClassWeights, ProbabilisticClassificationModel
 ):
@@ -205,17 +213,14 @@ class SparkNetworkClassificationModel(
     def outputs(self) -> list[OutputColumns]:
         main = self.network.conf.main
         names = self.getPredictionCol(), self.getProbabilityCol(), self.getRawPredictionCol()
-        return [OutputColumns(main.name, kind_of_output(main), *names, self._limits())]
+        return [OutputColumns(main.name, kind_of_output(main), *names, self._thresholds())]
 
     def fields(self) -> list[Any]:
         [output] = self.outputs()
         return fields_of(self.network.conf, output, self.labels)
 
-    def _limits(self):
-        if not self.isDefined(self.thresholds):
-            return None
-        check_network(self, self.network.conf, ["thresholds"])
-        return tuple(self.getThresholds())
+    def _thresholds(self):
+        return thresholds_of(self, self.network.conf)
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:
         """Evaluates the model on labelled data and returns an Evaluation, with class names if
@@ -228,14 +233,14 @@ class SparkNetworkClassificationModel(
         return with_names(super().evaluate(dataset), self.network.conf, self.labels)
 
     def evaluator(self, transform: Any) -> Evaluator:
-        conf, limits = self.network.conf, self._limits()
-        if limits is None:
+        conf, thresholds = self.network.conf, self._thresholds()
+        if thresholds is None:
             return super().evaluator(transform)
-        return ThresholdEvaluator(conf, transform, kind_of_output(conf.main), limits)
+        return ThresholdEvaluator(conf, transform, kind_of_output(conf.main), thresholds)
 
     def predict(self, value: Any) -> float:
         """Returns the class of one record, a vector or array, computed in this process."""
-        return float(predict_class(self._probabilities(value), self._limits())[0])
+        return float(predict_class(self._probabilities(value), self._thresholds())[0])
 
     def predictProbability(self, value: Any) -> DenseVector:
         """Returns the probability of each class of one record."""

@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.errors import ConfigError, brief
-from sparkdl.ml.classifier import check_network
+from sparkdl.ml.classifier import thresholds_of
 from sparkdl.ml.columns import only_names
 from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.outputs import fields_of, is_flat, kind_of_output
@@ -123,13 +123,7 @@ class EnsembleModel(
     def vote(self) -> Vote:
         """How the networks vote, as sent to executors."""
         kind = kind_of_output(self._conf.main)
-        return Vote(kind, self.voting, self.weights, self._thresholds())
-
-    def _thresholds(self):
-        if not self.isDefined(self.thresholds):
-            return None
-        check_network(self, self._conf, ["thresholds"])
-        return tuple(self.getThresholds())
+        return Vote(kind, self.voting, self.weights, thresholds_of(self, self._conf))
 
     def predict(self, features: Any) -> np.ndarray:
         """Returns the combined prediction for features (n, ...), computed in this process.

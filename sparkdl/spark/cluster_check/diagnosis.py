@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkdl.spark.cluster_check.checks import GIGABYTE
+from sparkdl.training.reporting.text_table import align
 
 COLUMNS = "", "host", "Python", "cores", "threads", "memory", "disk", "GPUs", "processor"
 
@@ -27,9 +28,9 @@ class Diagnosis:
     problems: list[str]
 
     def __str__(self) -> str:
-        lines = table([COLUMNS, *map(cells, (self.driver, *self.executors))])
+        rows = [COLUMNS, *map(cells, (self.driver, *self.executors))]
         versions = (f"{name} {version or '-'}" for name, version in self.driver["packages"].items())
-        lines += ["", f"on the driver: {', '.join(versions)}", ""]
+        lines = [align(rows, len(COLUMNS)), "", f"on the driver: {', '.join(versions)}", ""]
         found = [f"{number}. {problem}" for number, problem in enumerate(self.problems, 1)]
         return "\n".join([*lines, *(found or ["no problems were found"])])
 
@@ -51,9 +52,3 @@ def cells(facts):
 
 def size(count):
     return "-" if count is None else f"{count / GIGABYTE:.1f} GB"
-
-
-def table(rows):
-    """Returns lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -55,11 +55,6 @@ def keeps_steps(conf, column, shapes):
     return shapes[column][0] == conf.input_shapes[conf.feature_columns[column]][0]
 
 
-def feature_shapes(conf):
-    """Returns {column: shape of one example} of the network's inputs."""
-    return {column: conf.input_shapes[name] for column, name in conf.feature_columns.items()}
-
-
 def masks_of(conf, labels=True):
     """Returns {column: column of its mask} of the columns that have time steps."""
     return conf.feature_masks | (conf.label_masks if labels else {})

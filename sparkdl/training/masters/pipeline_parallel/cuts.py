@@ -147,11 +147,6 @@ def traced(conf):
     return trace_values(conf, nominal_shapes(conf, EXAMPLES))
 
 
-def crossing_bytes(conf, cut):
-    """Returns the bytes per example that cross a cut, in both directions."""
-    return sum(bytes_across(conf, traced(conf)[0], cut))
-
-
 def bytes_across(conf, values, cut):
     """Returns the bytes per example that cross a cut: (values forward, gradients back)."""
     names = crossing_values(conf, cut) if 0 < cut < len(conf.stack) else ()

@@ -10,7 +10,7 @@ from sparkdl.nn.execution.cost_estimates import estimate_layer_seconds
 from sparkdl.training.masters.pipeline_parallel.cuts import (
     EXAMPLES,
     best_edges,
-    crossing_bytes,
+    bytes_across,
     cut_places,
     edges_of,
     stages_of,
@@ -61,9 +61,9 @@ def test_operations_of_a_layer_are_counted():
 
 def test_what_crosses_is_counted_both_ways():
     conf = tied()
-    names = [place.name for place in conf.stack]
-    assert crossing_bytes(conf, names.index("sum")) == 2 * 4 * (6 + 6)
-    assert crossing_bytes(conf, 0) == 0
+    names, (values, *_) = [place.name for place in conf.stack], traced(conf)
+    assert bytes_across(conf, values, names.index("sum")) == (4 * (6 + 6), 4 * (6 + 6))
+    assert bytes_across(conf, values, 0) == (0, 0)
 
 
 def test_layers_that_share_parameters_stay_together():
