@@ -59,7 +59,8 @@ class HadoopDaemons:
         """A new NameNode refuses them until DataNodes have reported their blocks."""
         try:
             self.hdfs.make(KEPT)
-        except HTTPError:
+        except HTTPError as refusal:
+            refusal.close()
             return False
         return True
 

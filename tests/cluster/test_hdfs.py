@@ -20,8 +20,9 @@ def test_blocks_lie_on_both_nodes(hdfs):
 def test_safe_mode_refuses_changes(hdfs):
     hdfs.safe_mode(True)
     try:
-        with pytest.raises(urllib.error.HTTPError):
+        with pytest.raises(urllib.error.HTTPError) as refused:
             hdfs.write("/safe/file", b"x")
+        refused.value.close()
     finally:
         hdfs.safe_mode(False)
     hdfs.write("/safe/file", b"x")
