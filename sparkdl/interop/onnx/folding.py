@@ -1,7 +1,7 @@
 """Constant folding of ONNX graphs.
 
-Shapes are constants, too, except for the batch size, represented by BATCH: nodes may move it, but
-not compute with it.
+Shapes are constants, too. What depends on the size of the batch is computed for each of SIZES, so
+that a later node can tell which lengths are the batch's.
 """
 
 from math import prod
@@ -11,25 +11,33 @@ from onnx import TensorProto
 
 from sparkdl.errors import ShapeError, UnsupportedError
 from sparkdl.interop.onnx.forward.body import Call
-from sparkdl.interop.onnx.laid_shapes import CUT, WHOLE, batch_of
+from sparkdl.interop.onnx.laid_shapes import lengths_of
 from sparkdl.interop.onnx.messages import array_of
 
-BATCH = -1  # batch size in a constant Shape
+SIZES = (1, 2, 3, 7)  # sizes of batches
 MOST = 2**26  # largest size of a computed constant
-KEEPING = {"Cast", "Concat", "Gather", "Identity", "Slice", "Squeeze", "Unsqueeze"}
-BROADCASTING = {
-    *("Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max"),
-    *("Min", "Mul", "Or", "Pow", "Sub", "Where", "Xor"),
+MOVING = {
+    *("Cast", "Concat", "ConstantOfShape", "Expand", "Gather", "GatherElements", "GatherND"),
+    *("Identity", "Range", "Reshape", "Shape", "Slice", "Split", "Squeeze", "Tile", "Transpose"),
+    "Unsqueeze",
 }
+LINEAR = {"Add", "Div", "Mul", "Neg", "ReduceProd", "Sub", "Where"}
+COMPARING = {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min"}
+LOGICAL = {"And", "Not", "Or", "Xor"}
+OF_BATCH = MOVING | LINEAR | COMPARING | LOGICAL  # computed with the size of the batch
+BROADCASTING = (LINEAR | COMPARING | LOGICAL | {"Pow", "Mod"}) - {"Neg", "Not", "ReduceProd"}
 FOLDED = (
-    KEEPING
+    OF_BATCH
     | BROADCASTING
-    | {"Exp", "Flatten", "Log", "Neg", "Not", "Reciprocal", "Reshape", "Sqrt", "Transpose", "Trilu"}
+    | {"Abs", "Ceil", "Cos", "CumSum", "Einsum", "Exp", "Flatten", "Floor", "Log", "MatMul", "Pad"}
+    | {"Reciprocal", "ReduceMax", "ReduceSum", "ScatterND", "Sin", "Size", "Sqrt", "Trilu"}
 )
 
 
 class Constants(dict):
-    """{tensor: array} of tensors that do not depend on the inputs; `open` names those with BATCH.
+    """{tensor: array} of tensors that do not depend on the inputs.
+
+    `of_batch` has those that depend on the size of the batch, as an array for each of SIZES.
 
     Parameters
     ----------
@@ -43,19 +51,17 @@ class Constants(dict):
 
     def __init__(self, graph, path, opset):
         super().__init__({tensor.name: array_of(tensor, path) for tensor in graph.initializer})
-        self.path, self.opset, self.open, self.origins = path, opset, set(), {}
+        self.path, self.opset, self.of_batch, self.origins = path, opset, {}, {}
 
     def origins_of(self, *names):
         """Returns the names of the file's constants from which these are computed."""
         return {origin for name in names for origin in self.origins.get(name, {name})}
 
     def take(self, node, proto):
-        """Adds the output of a constant node; returns whether it is constant."""
+        """Adds the outputs of a constant node; returns whether it is constant."""
         if node.op == "Constant":
             self.add_value(node)
-        elif node.op == "Expand" and node.is_constant(0) and node.is_constant(1):
-            self.expand(node)
-        elif node.op == "Shape" and not node.is_constant(0):
+        elif node.op == "Shape" and node.inputs[0] in node.shapes:
             self.add_shape(node)
         else:
             return self.fold(node, proto)
@@ -64,58 +70,91 @@ class Constants(dict):
     def add_value(self, node):
         """Adds the array of a Constant node."""
         value = node.attributes.get("value")
+        for kind, dtype in {"int": np.int64, "float": np.float32}.items():
+            for name in (f"value_{kind}", f"value_{kind}s"):
+                if name in node.attributes:
+                    self[node.outputs[0]] = np.asarray(node.attributes[name], dtype)
+                    return
         node.need(isinstance(value, TensorProto), f"a constant of {list(node.attributes)}")
         self[node.outputs[0]] = array_of(value, self.path)
 
     def add_shape(self, node):
         """Adds the output of a Shape of a computed tensor."""
-        node.need_inputs()
-        node.only(start=0)
-        node.need("end" not in node.attributes, "end")
-        shape = node.any_shape()
-        node.need(batch_of(shape) in (0, CUT, WHOLE), f"a batch along axis {batch_of(shape)}")
-        self[node.outputs[0]] = np.array([BATCH, *shape])
-        self.open.add(node.outputs[0])
+        shape = node.shapes[node.inputs[0]]
+        part = slice(node.attributes.get("start", 0), node.attributes.get("end"))
+        self.add(node.outputs[0], [np.array(lengths_of(shape, n)[part], np.int64) for n in SIZES])
 
-    def expand(self, node):
-        """Adds an expanded constant; along the batch it is not repeated, as it broadcasts."""
-        value, lengths = (self[name] for name in node.inputs)
-        is_open = node.inputs[1] in self.open
-        padded = (1,) * (len(lengths) - value.ndim) + value.shape
-        each = is_open and lengths[0] == BATCH and padded[0] == 1 and BATCH not in lengths[1:]
-        node.need(each or not is_open, f"the shape {lengths.tolist()}")
-        lengths = [1, *lengths[1:]] if is_open else lengths.tolist()
-        shape = np.broadcast_shapes(value.shape, tuple(lengths))
-        node.need(prod(shape) <= MOST, f"a constant of more than {MOST} numbers")
-        self[node.outputs[0]] = np.broadcast_to(value, shape)
-        self.origins[node.outputs[0]] = self.origins_of(node.inputs[0])
+    def add(self, name, arrays):
+        """Adds a tensor that has an array for each of SIZES."""
+        first = arrays[0]
+        if all(np.array_equal(first, array) for array in arrays):
+            self[name] = first
+        else:
+            self.of_batch[name] = arrays
 
     def fold(self, node, proto):
-        """Adds the output of a node that reads only constants; returns whether it does."""
+        """Adds the outputs of a node that reads only constants; returns whether it does."""
         given = [name for name in node.inputs if name]
-        if not given or node.op not in FOLDED or any(name not in self for name in given):
+        known = all(name in self or name in self.of_batch for name in given)
+        if not given or node.op not in FOLDED or not known:
             return False
-        is_open = not self.open.isdisjoint(given)
-        node.need(node.op in KEEPING or not is_open, "computing with the size of the batch")
-        arrays = [self[name] for name in given]
-        node.need(size_of(node, arrays) <= MOST, f"a constant of more than {MOST} numbers")
-        value = fold(proto, dict(zip(given, arrays, strict=True)), self.opset)
-        self[node.outputs[0]] = value
-        self.origins[node.outputs[0]] = self.origins_of(*given)
-        if is_open and may_hold_batch(value):
-            self.open.add(node.outputs[0])
+        if self.of_batch.keys().isdisjoint(given):
+            values = self.computed(node, proto, {name: self[name] for name in given})
+            self.update({name: values[name] for name in filter(None, node.outputs)})
+        else:
+            self.fold_sizes(node, proto, given)
+        for name in filter(None, node.outputs):
+            self.origins[name] = self.origins_of(*given)
         return True
 
+    def fold_sizes(self, node, proto, given):
+        """Adds the outputs of a node that depends on the size of the batch."""
+        found = []
+        for place in range(len(SIZES)):
+            values = {n: self.of_batch[n][place] if n in self.of_batch else self[n] for n in given}
+            found.append(self.computed(node, proto, values))
+        node.need(self.holds_for_all(node, found), "computing with the size of the batch")
+        for name in filter(None, node.outputs):
+            self.add(name, [values[name] for values in found])
 
-def may_hold_batch(value):
-    """Returns whether BATCH may be among numbers that were moved, or cast."""
-    return value.dtype.kind not in "if" or bool((value == BATCH).any())
+    def holds_for_all(self, node, found):
+        """Returns whether what holds for SIZES holds for batches of any size.
+
+        Quotients must be exact, and numbers are compared with none above 0.
+        """
+        if node.op == "Div":
+            return all(
+                np.array_equal(
+                    values[node.outputs[0]] * values[node.inputs[1]], values[node.inputs[0]]
+                )
+                for values in found
+            )
+        others = [self[name] for name in node.inputs if name in self]
+        compares = node.op in COMPARING and any(array.max(initial=0) > 0 for array in others)
+        return node.op in OF_BATCH and not compares
+
+    def computed(self, node, proto, values):
+        """Returns {tensor: array} of a node's inputs and outputs."""
+        arrays = [values[name] for name in node.inputs if name]
+        node.need(size_of(node, arrays) <= MOST, f"a constant of more than {MOST} numbers")
+        values = dict(values)
+        fold(proto, values, self.opset)
+        return values
 
 
 def size_of(node, arrays):
     """Returns an upper bound on the size of a node's output, before it is computed."""
     if node.op in BROADCASTING:
         return prod(np.broadcast_shapes(*(array.shape for array in arrays)))
+    if node.op == "ConstantOfShape":
+        return prod(arrays[0].tolist())
+    if node.op == "Expand":
+        return prod(np.broadcast_shapes(arrays[0].shape, tuple(arrays[1].tolist())))
+    if node.op == "Tile":
+        return arrays[0].size * prod(arrays[1].tolist())
+    if node.op == "Range":
+        start, limit, delta = (float(array.reshape(())) for array in arrays)
+        return (limit - start) / delta if delta else 0
     if node.op == "Gather":
         table, indices = arrays
         length = table.shape[node.attributes.get("axis", 0)]
@@ -130,6 +169,7 @@ def fold(proto, values, opset):
     ----------
     proto : NodeProto
     values : {tensor: array}
+        Gets the outputs.
     opset : int
         Of the graph.
 
@@ -143,4 +183,3 @@ def fold(proto, values, opset):
             Call(proto, proto.name, opset, []).compute(values)
     except (ShapeError, UnsupportedError) as error:
         raise UnsupportedError(f"{proto.op_type} of such constants: {error}") from error
-    return values[proto.output[0]]

@@ -1,11 +1,15 @@
 """Layers for element-wise nodes and reductions."""
 
+from dataclasses import replace
+from math import prod
+
 import numpy as np
 from onnx import TensorProto
 
-from sparkdl.interop.onnx.laid_shapes import CUT, TYPES, WHOLE, batch_of
-from sparkdl.interop.onnx.shape_translation import integers, pool_all, positions
-from sparkdl.interop.onnx.steps import BEFORE, Step
+from sparkdl.interop.constant_operands import line
+from sparkdl.interop.onnx.laid_shapes import CUT, FIRST, TYPES, WHOLE, place_of
+from sparkdl.interop.onnx.shape_translation import as_shape, integers, pool_all, positions
+from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
 
 
@@ -38,31 +42,21 @@ def cast(node):
     The fraction of a float is dropped only by that look-up, so such integers cannot become floats
     again.
     """
-    before = batch_of(node.any_shape())
-    to = node.attributes["to"]
-    if to == TensorProto.BOOL:
-        return is_other_than_0(node)
+    place, to = place_of(node.any_shape()), node.attributes["to"]
     node.need(to in TYPES, f"to={to}")
-    if before != WHOLE and not (before == CUT and TYPES[to] == WHOLE):
-        node.shape()  # UnsupportedError unless the batch is first
-    is_cut = before != WHOLE and TYPES[to] == WHOLE
-    return [Step(layer=nn.Activation("identity"), batch=CUT if is_cut else TYPES[to])]
+    node.need(place.kind != CUT or TYPES[to] == WHOLE, "floats that became integers")
+    if to == TensorProto.BOOL:
+        node.need(place.kind != CUT, "floats that became integers")
+        return is_other_than_0(place._replace(kind=WHOLE))
+    is_cut = place.kind != WHOLE and TYPES[to] == WHOLE
+    place = place._replace(kind=CUT if is_cut else TYPES[to])
+    return [Step(layer=nn.Activation("identity"), place=place)]
 
 
-def is_other_than_0(node):
-    """Returns x != 0 as floats 1 and 0; the file has booleans."""
-    node.shape()
+def is_other_than_0(place):
+    """Returns the Steps of x != 0 as floats 1 and 0; the file has booleans."""
     above = nn.Activation({"type": "heaviside", "threshold": 0.0})
-    return [Step(layer=nn.Activation("abs_val")), Step(layer=above, sources=(BEFORE,), batch=WHOLE)]
-
-
-def greater(node):
-    """Returns x > limit as floats 1 and 0; the file has booleans, to be cast to numbers."""
-    node.shape()
-    limit = node.constant(1)
-    node.need(limit.size == 1, f"a limit of shape {limit.shape}")
-    function = {"type": "heaviside", "threshold": float(limit.reshape(()))}
-    return [Step(layer=nn.Activation(function), batch=WHOLE)]
+    return [Step(layer=nn.Activation("abs_val")), Step(layer=above, place=place)]
 
 
 def layer_normalization(node):
@@ -80,32 +74,99 @@ POOLED = {"mean": "avg", "max": "max", "sum": "sum"}
 
 
 def reduction(operation):
-    """Returns the rule of a reduction; before opset 18 the axes are an attribute.
-
-    Means, sums and maxima are over space or over the steps of sequences; means and sums also over
-    the last axes.
-    """
+    """Returns the rule of a reduction; before opset 18 the axes are an attribute."""
 
     def translate(node):
-        shape = node.shape()
+        shape, keeps = node.laid_shape(), node.attributes.get("keepdims", 1)
         node.only(noop_with_empty_axes=0)
         axes = integers(node, 1) if node.has(1) else node.attributes.get("axes", [])
-        over, keeps = positions(node, axes, len(shape) + 1), node.attributes.get("keepdims", 1)
-        if operation in POOLED and len(shape) > 2 and over == list(range(2, len(shape) + 1)):
+        over = sorted({node.axis(axis) for axis in axes})
+        node.need(over, "reducing all examples to one")
+        place = place_of(shape)
+        if operation in POOLED and place == FIRST and over == list(range(1, len(shape))) != [1]:
             return pool_all(POOLED[operation], shape, keeps)
-        if operation in POOLED and len(shape) == 2 and over == [1]:
-            to = [Step(layer=nn.Reshape(shape=(1, shape[1])))] if keeps else []
-            return [Step(layer=nn.GlobalPool(kind=POOLED[operation])), *to]
-        node.need(operation != "max", f"a maximum along axes={axes} of an example of {shape}")
-        last = list(range(over[0], len(shape) + 1))
-        node.need(over == last and (keeps or over[0] > 1), f"axes={axes} with keepdims={keeps}")
-        steps = [Step(layer=nn.Reduce(operation=operation, axis=over[0] - 1))]
-        if keeps:
-            to = (*shape[: over[0] - 1], *[1] * len(over))
-            steps.append(Step(layer=nn.Reshape(shape=to)))
-        return steps
+        kept = [i for i in range(len(shape)) if i not in over]
+        steps = reduced(operation, shape, over, kept)
+        out = tuple(shape[i] for i in kept)
+        to = tuple(1 if i in over else n for i, n in enumerate(shape)) if keeps else out
+        index = place.index - (0 if keeps else sum(i < place.index for i in over))
+        last = as_shape(out or (1,), to, place._replace(index=index))
+        return [*steps, last]
 
     return translate
+
+
+def reduced(operation, shape, over, kept):
+    """Returns the Steps of a reduction over some axes of an example; the others are left."""
+    if operation == "max":
+        if shape[1:] and over == [0] and len(shape) == 2:
+            return [Step(layer=nn.GlobalPool(kind="max"))]
+        rows = nn.Reshape(shape=(prod(shape[i] for i in over), -1))
+        back = nn.Reshape(shape=tuple(shape[i] for i in kept) or (1,))
+        layers = [*permuted([*over, *kept]), rows, nn.GlobalPool(kind="max"), back]
+    elif operation in POOLED and over == [0] and len(shape) == 2:
+        layers = [nn.GlobalPool(kind=POOLED[operation])]
+    else:
+        layers = [*permuted([*kept, *over]), nn.Reduce(operation=operation, axis=len(kept))]
+    return [Step(layer=layer) for layer in layers]
+
+
+def permuted(order):
+    return [] if order == sorted(order) else [nn.Permute(order=tuple(order))]
+
+
+def smallest(node):
+    """ONNX's ReduceMin: the opposite of the largest opposite."""
+    opposite = Step(layer=line(scale=-1.0))
+    *steps, last = reduction("max")(node)
+    return [opposite, *steps, last, replace(opposite, place=last.place)]
+
+
+def norm(node):
+    """ONNX's ReduceL2."""
+    *steps, last = reduction("sumsq")(node)
+    root = nn.Activation({"type": "power", "power": 0.5})
+    return [*steps, last, Step(layer=root, place=last.place)]
+
+
+def by_groups(node):
+    """Normalizes each channel, or each group of channels; each channel has a scale and a shift."""
+    shape, channels = node.shape(), node.shape()[0]
+    node.need(len(shape) > 1, f"an example of shape {shape}")
+    groups = node.attributes["num_groups"] if node.op == "GroupNormalization" else channels
+    weights = {"gamma": node.constant(1), "beta": node.constant(2)}
+    alike = all(value.shape == (channels,) for value in weights.values())
+    node.need(alike and channels % groups == 0, f"{groups} groups of {channels} channels")
+    node.only(stash_type=1)
+    epsilon = node.attributes.get("epsilon", 1e-5)
+    return [
+        Step(layer=nn.Reshape(shape=(groups, -1))),
+        Step(layer=nn.LayerNorm(axes=(1,), epsilon=epsilon, scale=False, shift=False)),
+        Step(layer=nn.Reshape(shape=shape)),
+        Step(layer=nn.Affine(axis=0), weights=weights),
+    ]
+
+
+def celu(node):
+    """Returns alpha times the ELU of x / alpha."""
+    node.shape()
+    alpha = float(node.attributes.get("alpha", 1.0))
+    elu = nn.Activation({"type": "elu", "alpha": 1.0})
+    return [Step(layer=line(scale=1 / alpha)), Step(layer=elu), Step(layer=line(scale=alpha))]
+
+
+def depth_to_space(node):
+    """Makes blocks of pixels of channels, whose order is of blocks (DCR) or of channels (CRD)."""
+    if node.attributes.get("mode", "DCR") == "DCR":
+        return blocks_of_pixels(nn.DepthToSpace)(node)
+    shape, block = node.shape(), node.attributes["blocksize"]
+    node.need(len(shape) == 3, f"an example of shape {shape}")
+    channels, rows, columns = shape
+    apart = (channels // block**2, block, block, rows, columns)
+    whole = (apart[0], rows * block, columns * block)
+    order = nn.Permute(order=(0, 3, 1, 4, 2))
+    layers = [nn.Reshape(shape=apart), order, nn.Reshape(shape=whole)]
+    return [Step(layer=layer) for layer in layers]
 
 
 def blocks_of_pixels(layer):
@@ -131,18 +192,22 @@ def selu(node):
 NUMBER_RULES = {
     "Abs": fixed(type="abs_val"),
     "Cast": cast,
-    "DepthToSpace": blocks_of_pixels(nn.DepthToSpace),
+    "Celu": celu,
+    "DepthToSpace": depth_to_space,
     "Erf": fixed(type="erf"),
     "Exp": fixed(type="exp"),
-    "Greater": greater,
+    "GroupNormalization": by_groups,
+    "InstanceNormalization": by_groups,
     "LayerNormalization": layer_normalization,
     "Log": fixed(type="log"),
     "Neg": fixed(type="power", scale=-1.0),
     "Pow": power,
     "Reciprocal": fixed(type="power", power=-1.0),
     "ReduceL1": reduction("asum"),
+    "ReduceL2": norm,
     "ReduceMax": reduction("max"),
     "ReduceMean": reduction("mean"),
+    "ReduceMin": smallest,
     "ReduceSum": reduction("sum"),
     "ReduceSumSquare": reduction("sumsq"),
     "Selu": selu,

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import HIDES, HIDES_BESIDE_0, LARGEST, constant_layer, line
+from sparkdl.interop.constant_operands import LARGEST, constant_layer, line
+from sparkdl.interop.onnx.shape_translation import repeated
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
@@ -44,47 +45,15 @@ def join(node, operation, shapes, sources):
     """Returns the Step of an operation on two sources of these shapes, which may broadcast."""
     if shapes[0] == shapes[1]:
         return [Step(layer=nn.ElementWise(operation=operation), sources=sources)]
-    whole = np.broadcast_shapes(*shapes)
-    node.need(whole in shapes and operation in ("add", "product"), f"broadcasting of {shapes}")
-    node.need(len(shapes[0]) == len(shapes[1]), f"broadcasting of {shapes}")
-    sources = sources if shapes[0] == whole else sources[::-1]
-    return [Step(layer=nn.Broadcasting(operation=operation), sources=sources)]
-
-
-def where(node):
-    """Returns the product of a number and a computed mask: 0 where the mask is false.
-
-    For a constant mask see `fill`.
-    """
-    if node.is_constant(0):
-        return fill(node)
-    mask = tuple(node.any_shape(0))
-    x, other = (1, 2) if node.is_constant(2) else (2, 1)
-    zero = node.constant(other)
-    node.need(zero.size == 1 and not zero.any(), "a choice between others than numbers and 0")
-    if x == 1:
-        return join(node, "product", (mask, node.shape(1)), (0, 1))
-    hidden = Step(layer=line(scale=-1.0, shift=1.0), sources=(0,))
-    return [hidden, *join(node, "product", (mask, node.shape(2)), (BEFORE, 2))]
-
-
-def fill(node):
-    """Replaces the numbers that a constant mask chooses by a constant."""
-    computed = [i for i in (1, 2) if not node.is_constant(i)]
-    node.need(len(computed) == 1, "a constant choice between computed inputs")
-    [x] = computed
-    keeps, other = node.constants[node.inputs[0]] == (x == 1), node.constant(3 - x)
-    hides = other.max() <= HIDES_BESIDE_0
-    node.need(other.size == 1 or hides, "a choice between numbers and others than one")
-    filled = np.where(keeps, np.float32(0), other)
-    ways = {"scale": keeps, "shift": filled}
-    if (keeps | (filled <= HIDES)).all():  # what is added leaves no trace of the others
-        del ways["scale"]
-    layers = [operand_layer(node, ways[flag], node.shape(x), flag, trains=False) for flag in ways]
-    return [
-        Step(layer=layer, weights=weights, sources=(BEFORE if place else x,))
-        for place, (layer, weights) in enumerate(layers)
-    ]
+    whole, layer = np.broadcast_shapes(*shapes), nn.Broadcasting(operation=operation)
+    alike = len(shapes[0]) == len(shapes[1]) and operation in ("add", "product")
+    node.need(alike, f"broadcasting of {shapes}")
+    if whole in shapes:
+        sources = sources if shapes[0] == whole else sources[::-1]
+        return [Step(layer=layer, sources=sources)]
+    x, y = sources
+    wide = [Step(layer=nn.Activation("identity"), sources=(x,)), *repeated(shapes[0], whole)]
+    return [*wide, Step(layer=layer, sources=(BEFORE, y - len(wide) if y < 0 else y))]
 
 
 def maximum(node):
@@ -128,8 +97,28 @@ def constant_operand(node, flag, change=np.asarray, source=None):
     if at is None:
         return None
     values, shape = change(node.constant(at)), node.shape(1 - at)
-    layer, weights = operand_layer(node, values, shape, flag)
-    return [Step(layer=layer, weights=weights, sources=(1 - at if source is None else source,))]
+    return with_constant(node, values, shape, flag, 1 - at if source is None else source)
+
+
+def with_constant(node, values, shape, flag, source, trains=None):
+    """Returns the Steps of a sum or product with a constant, which may have longer axes."""
+    values = np.asarray(values, np.float32)
+    example = values.shape[values.ndim > len(shape) :]  # without the batch's axis
+    wide, steps = widened(shape, example), []
+    if wide != tuple(shape):
+        first = Step(layer=nn.Activation("identity"), sources=(source,))
+        steps, source = [first, *repeated(tuple(shape), wide)], BEFORE
+    layer, weights = operand_layer(node, values, wide, flag, trains)
+    return [*steps, Step(layer=layer, weights=weights, sources=(source,))]
+
+
+def widened(shape, constant):
+    """Returns the shape of an example that a constant broadcasts; unchanged if it does not fit."""
+    more = (1,) * (len(shape) - len(constant)) + tuple(constant)
+    fits = len(more) == len(shape) and all(
+        1 in (m, n) or m == n for m, n in zip(more, shape, strict=True)
+    )
+    return tuple(map(max, more, shape)) if fits else tuple(shape)
 
 
 def operand_layer(node, values, shape, flag, trains=None):
@@ -145,10 +134,18 @@ def matmul(node):
         for index in (0, 1):
             node.shape(index)  # UnsupportedError unless the batch is first
         return [Step(layer=nn.MatMul(), sources=(0, 1))]
-    node.need(len(node.shape()) in (1, 2), f"an example of shape {node.shape()}")
     W = node.constant(1)
     node.need(W.ndim == 2, f"B of shape {W.shape}")
-    return [Step(layer=nn.Dense(units=W.shape[1], bias=False), weights={"W": W})]
+    return on_rows(nn.Dense(units=W.shape[1], bias=False), {"W": W}, node.shape())
+
+
+def on_rows(layer, weights, shape):
+    """Returns the Steps of a dense layer on the last axis of examples."""
+    if len(shape) <= 2:
+        return [Step(layer=layer, weights=weights)]
+    rows = nn.Reshape(shape=(-1, shape[-1]))
+    back = nn.Reshape(shape=(*shape[:-1], layer.units))
+    return [Step(layer=rows), Step(layer=layer, weights=weights), Step(layer=back)]
 
 
 OPERAND_RULES = {
@@ -159,5 +156,4 @@ OPERAND_RULES = {
     "Mul": multiply,
     "Sub": subtract,
     "Sum": several("add"),
-    "Where": where,
 }

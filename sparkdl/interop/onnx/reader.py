@@ -1,18 +1,20 @@
 """Networks from ONNX files."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from onnx import TensorProto
 
 from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError, text_of
+from sparkdl.interop.onnx.choice_translation import scores_of
 from sparkdl.interop.onnx.folding import Constants
-from sparkdl.interop.onnx.laid_shapes import ROWS, TYPES, batch_of, laid
+from sparkdl.interop.onnx.laid_shapes import FIRST, TYPES, Place, laid, place_of
 from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
 from sparkdl.interop.onnx.nodes import OnnxNode
+from sparkdl.interop.onnx.plain_nodes import has_rows, of_rows, plain_node
 from sparkdl.interop.onnx.shared_constants import SharedConstants
 from sparkdl.interop.onnx.steps import BEFORE, Step
-from sparkdl.interop.onnx.translation import OF_ROWS, RULES
+from sparkdl.interop.onnx.translation import RULES
 from sparkdl.interop.translated_network import state_with
 from sparkdl.nn import GraphBuilder
 from sparkdl.nn import layers as nn
@@ -114,7 +116,7 @@ class GraphTranslation:
             raise ConfigError(
                 f"{self.path}: shape must be that of an example of {value.name} {axes}; give it"
             )
-        return laid(shape, TYPES[kind])
+        return laid(shape, Place(kind=TYPES[kind]))
 
     def add(self, proto):
         """Adds the layers of a node, or notes why it has none."""
@@ -132,6 +134,7 @@ class GraphTranslation:
             outputs=tuple(name if name in self.read else "" for name in proto.output),
             attributes=attributes_of(proto),
             constants=self.constants,
+            of_batch=self.constants.of_batch,
             shapes=self.shapes,
         )
         standard = proto.domain in ("", "ai.onnx")
@@ -140,21 +143,25 @@ class GraphTranslation:
         known = standard and node.op in RULES
         node.need(known, f"the operation {proto.domain or 'ai.onnx'}.{node.op}")
         node.need_inputs()
-        rows = rows_of(node)
-        steps = RULES[node.op](node if rows is None else replace(node, shapes=rows))
+        if has_rows(node):
+            plain, place = node, place_of(node.any_shape())
+            steps = of_rows(RULES[node.op], node)
+        else:
+            plain, place = plain_node(scores_of(node, self.graph) if node.op == "IsNaN" else node)
+            steps = RULES[node.op](plain)
         if not steps and not self.alias(node):
-            steps = [Step(layer=nn.Activation("identity"))]
-        before = None
-        read = tuple(name for name in node.inputs if name in self.constants)
-        for place, step in enumerate(steps):
-            sources = step.sources or ((BEFORE,) if place else (0,))
-            given = [before if i == BEFORE else self.known(node.inputs[i]) for i in sources]
-            before = self.place(step, given, (node.op, place, read))
+            steps = [Step(layer=nn.Activation("identity"), place=place_of(node.any_shape()))]
+        made = []
+        read = tuple(name for name in plain.inputs if name and name not in self.places)
+        for at, step in enumerate(steps):
+            sources = step.sources or ((BEFORE,) if at else (0,))
+            given = [made[i] if i < 0 else self.known(plain.inputs[i]) for i in sources]
+            made.append(self.place(step, given, (node.op, at, read)))
             if step.output is not None and node.outputs[step.output]:
-                self.note(node.outputs[step.output], *before, step.batch)
+                self.note(node.outputs[step.output], *made[-1], step.place)
         if steps and steps[-1].output is None:
             name = next(filter(None, node.outputs))
-            self.note(name, *before, steps[-1].batch if rows is None else ROWS)
+            self.note(name, *made[-1], place or steps[-1].place)
 
     def alias(self, node):
         """Maps a node's output to the layer of its input; returns whether there is such a layer."""
@@ -164,9 +171,9 @@ class GraphTranslation:
         self.places[name], self.shapes[name] = self.places[source], self.shapes[source]
         return True
 
-    def note(self, name, layer, shape, batch):
+    def note(self, name, layer, shape, place):
         """Records the layer and shape of a tensor."""
-        self.places[name], self.shapes[name] = layer, laid(shape, batch)
+        self.places[name], self.shapes[name] = layer, laid(shape, place)
 
     def known(self, name):
         """Returns (layer, shape of an example) of a tensor."""
@@ -201,7 +208,7 @@ class GraphTranslation:
         names = [value.name for value in self.graph.output]
         given = self.places.keys() - self.build.inputs.keys()
         lost = [name for name in names if name not in given] if not self.refused else []
-        turned = [name for name in names if batch_of(self.shapes.get(name)) != 0]
+        turned = [name for name in names if place_of(self.shapes.get(name)) != FIRST]
         reasons = [*self.refused, *(f"{name}: an output that no node computes" for name in lost)]
         reasons += [f"{name}: an output whose first axis is not the batch" for name in turned]
         if reasons:
@@ -221,17 +228,3 @@ def read_tensors(graph):
         if not read.isdisjoint(node.output):
             read.update(node.input)
     return read
-
-
-def rows_of(node):
-    """Returns {tensor: shape as sequences} of a node on rows of sequences; None for other nodes."""
-    computed = [name for name in node.inputs if name in node.shapes]
-    if node.op not in OF_ROWS or {batch_of(node.shapes[name]) for name in computed} != {ROWS}:
-        return None
-    wide = [name for name in node.inputs if name in node.constants]
-    shapes = [node.constants[name].shape for name in wide]
-    rank = max(len(node.shapes[name]) for name in computed)  # that of the file's tensors
-    node.need(all(len(shape) <= rank for shape in shapes), "constants of more axes")
-    same = node.op == "MatMul" or all(len(shape) < rank or shape[0] == 1 for shape in shapes)
-    node.need(same, "constants that differ from row to row")
-    return {name: tuple(node.shapes[name]) for name in computed}

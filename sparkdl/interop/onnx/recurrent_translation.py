@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sparkdl.interop.onnx.laid_shapes import batch_of
-from sparkdl.interop.onnx.steps import Step
+from sparkdl.interop.onnx.laid_shapes import Place, place_of
+from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
 GATES = {"LSTM": (0, 2, 3, 1), "GRU": (0, 1, 2), "RNN": (0,)}  # ONNX's, in sparkdl's order
@@ -19,10 +19,10 @@ def recurrent(node):
     node.only(clip=None, input_forget=0, layout=0)
     node.need(not node.has(LENGTHS), "lengths of sequences")
     for state in (H, C):
-        zero = not node.has(state) or not node.constant(state).any()
+        zero = not node.has(state) or is_zero(node, node.inputs[state])
         node.need(zero, "a first state other than zeros")
     whole = bool(node.outputs[0])
-    node.need(sum(map(bool, node.outputs)) == 1 and not any(node.outputs[2:]), "several outputs")
+    node.need(not any(node.outputs[2:]), "the last cells as an output")
     need_shapes(node, count, units)
     layer = layer_of(node, direction, units, whole)
     weights = [weights_of(node, place, units) for place in range(count)]
@@ -33,14 +33,42 @@ def recurrent(node):
     turn = [Step(layer=nn.ReverseTime())] if direction == "reverse" else []
     layers = [*turn, Step(layer=layer, weights=weights[0]), *(turn if whole else [])]
     shape = (steps, count, units) if whole else (count, units)
-    return [*layers, Step(layer=nn.Reshape(shape=shape), batch=len(shape) - 1)]
+    place = Place(len(shape) - 1)
+    if not all(node.outputs[:2]) or len(node.outputs) < 2:
+        return [*layers, Step(layer=nn.Reshape(shape=shape), place=place)]
+    first = Step(layer=nn.Reshape(shape=shape), place=place, output=0)
+    return [*layers, first, *last_states(shape, direction)]
+
+
+def last_states(shape, direction):
+    """Returns the Steps that take the last states out of all states, found BEFORE."""
+    steps, count, units = shape
+    ends = {"forward": [-1], "reverse": [0], "bidirectional": [-1, 0]}[direction]
+    found = []
+    for way, end in enumerate(ends):
+        start = end % steps
+        found += [
+            Step(layer=nn.Subset(start=start, stop=start + 1, axis=0), sources=(BEFORE - 2 * way,)),
+            Step(layer=nn.Subset(start=way, stop=way + 1, axis=1)),
+        ]
+    if count == 2:
+        found.append(Step(layer=nn.Merge(axis=1), sources=(BEFORE - 2, BEFORE)))
+    return [*found, Step(layer=nn.Reshape(shape=(count, units)), place=Place(1), output=1)]
+
+
+def is_zero(node, name):
+    """Returns whether a tensor is constant zeros, of any size of the batch."""
+    known = name in node.constants or name in node.of_batch
+    arrays = node.of_batch.get(name) or [node.constants.get(name)]
+    return known and not any(array.any() for array in arrays)
 
 
 def length_of(node):
     """Returns the number of steps of a sequence with the batch on axis 1."""
     shape = node.laid_shape()
-    fits = len(shape) == 2 and batch_of(shape) == 1
-    node.need(fits, f"an example of shape {tuple(shape)}, the batch along axis {batch_of(shape)},")
+    place = place_of(shape)
+    fits = len(shape) == 2 and place == Place(1)
+    node.need(fits, f"an example of shape {tuple(shape)}, the batch along axis {place.index},")
     return shape[0]
 
 

@@ -4,8 +4,8 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.interop.onnx.laid_shapes import ROWS, batch_of
-from sparkdl.interop.onnx.steps import Step
+from sparkdl.interop.onnx.laid_shapes import FIRST, Place, arranged, axes_of, place_of, with_axes
+from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
 
@@ -25,71 +25,122 @@ def positions(node, axes, rank):
 
 
 def reshape(node):
-    shape, to = node.laid_shape(), integers(node, 1)
-    place = batch_of(shape)
-    if place not in (0, ROWS):
-        return reshape_behind(node, shape, to, place)
-    batch, *to = to
-    copies = not node.attributes.get("allowzero", 0)
-    node.need(batch == -1 or (batch == 0 and copies and place == 0), f"the shape {[batch, *to]}")
-    if batch == -1 and to and to == list(shape[-len(to) :]) and prod(shape) > prod(to):
-        return [Step(layer=nn.Activation("identity"), batch=ROWS)]
-    to = whole_shape(node, shape, to, copies and place == 0)
-    return [Step(layer=nn.Reshape(shape=tuple(to)))]
+    shape = node.any_shape()
+    to = whole_lengths(node, shape, node.lengths(1))
+    held = [axis for axis, (_, has_batch) in enumerate(to) if has_batch]
+    counts = [count for count, _ in to]
+    node.need(len(held) == 1, f"the lengths {counts} of a batch of {tuple(shape)}")
+    [axis] = held
+    place = place_of(shape)
+    outer, count = prod(shape[: place.index]), prod(counts[:axis])
+    before = outer // max(1, count)
+    fits = min(counts) > 0 and before and count * before == outer and counts[axis] % before == 0
+    node.need(fits, f"the shape {counts} of an example of {tuple(shape)}")
+    behind = counts[axis] // before
+    inside = [n for n in (before, behind) if n > 1]
+    example = (*counts[:axis], *inside, *counts[axis + 1 :])
+    node.need(prod(example) == prod(shape), f"the shape {counts} of an example of {tuple(shape)}")
+    made = Place(axis + (before > 1), before > 1, behind > 1, place.kind)
+    return [as_shape(shape, example, made)]
 
 
-def reshape_behind(node, shape, to, place):
-    """Reshapes the axes after the batch's; those before it must stay."""
-    same = [
-        n == 0 or (axis != place and n == shape[axis]) for axis, n in enumerate(to[: place + 1])
+def whole_lengths(node, shape, to):
+    """Returns the pairs of `node.lengths`, with those of 0 and -1 filled in."""
+    if not node.attributes.get("allowzero", 0):
+        axes = axes_of(shape)
+        kept = [(prod(shape[i] for i in a if i is not None), None in a) for a in axes]
+        copies = all(i < len(kept) for i, (n, _) in enumerate(to) if n == 0)
+        node.need(copies, f"the shape {to}")
+        to = [kept[i] if n == 0 else (n, of_batch) for i, (n, of_batch) in enumerate(to)]
+    if (-1, False) not in to:
+        return to
+    known = prod(n for n, _ in to if n != -1)
+    rest = prod(shape) // max(1, known)
+    whole = to.count((-1, False)) == 1 and rest * known == prod(shape)
+    node.need(whole, f"the shape {[n for n, _ in to]} of an example of {tuple(shape)}")
+    open_batch = not any(of_batch for _, of_batch in to)
+    return [(rest, open_batch) if pair == (-1, False) else pair for pair in to]
+
+
+def as_shape(shape, example, place):
+    """Returns the Step that reshapes an example, whose Place becomes `place`."""
+    example, place = with_axes(example, place)
+    return Step(layer=to_shape(shape, example), place=place)
+
+
+def to_shape(shape, example):
+    """Returns the layer that reshapes an example."""
+    same = tuple(shape) == tuple(example)
+    return nn.Activation("identity") if same else nn.Reshape(shape=tuple(example))
+
+
+def expand(node):
+    """Repeats axes of length 1, by a product with ones."""
+    shape = node.any_shape()
+    axes = axes_of(shape)
+    place, to = place_of(shape), node.lengths(1)
+    longer = max(len(to) - len(axes), 0)
+    to = [(1, False)] * (len(axes) - len(to)) + to
+    node.need(not any(of_batch for _, of_batch in to[:longer]), f"the lengths {to}")
+    example = [n for n, _ in to[:longer]]
+    for axis, (count, of_batch) in zip(axes, to[longer:], strict=True):
+        own = [shape[i] for i in axis if i is not None]
+        if None in axis:
+            node.need((count, of_batch) == (1, False) or (of_batch and count == prod(own)), f"{to}")
+            example += own
+        else:
+            node.need(not of_batch and (1 in (count, *own) or own == [count]), f"the lengths {to}")
+            example.append(max(count, *own))
+    first = Step(layer=to_shape(shape, (*[1] * longer, *shape)))
+    made = place._replace(index=place.index + longer)
+    return [first, *repeated((*[1] * longer, *shape), tuple(example), made)]
+
+
+def repeated(shape, example, place=FIRST):
+    """Returns the Steps that repeat axes of length 1."""
+    if shape == example:
+        return [Step(layer=nn.Activation("identity"), place=place)]
+    ones = nn.Frozen(layer=nn.Learned(shape=example))
+    product = nn.Broadcasting(operation="product")
+    return [
+        Step(layer=ones, weights={"W": np.ones(example, np.float32)}),
+        Step(layer=product, sources=(BEFORE, BEFORE - 1), place=place),
     ]
-    node.need(all(same) and len(to) > place + 1, f"the shape {to}")
-    behind = whole_shape(node, shape[place:], to[place + 1 :], False)
-    return [Step(layer=nn.Reshape(shape=(*shape[:place], *behind)), batch=place)]
-
-
-def whole_shape(node, shape, to, copies):
-    """Returns the shape of an example of `shape` after a reshape by `to`."""
-    to = [shape[i] if n == 0 and copies and i < len(shape) else n for i, n in enumerate(to)]
-    if to.count(-1) == 1:
-        to[to.index(-1)] = prod(shape) // max(1, -prod(to))
-    whole = to and min(to) > 0 and prod(to) == prod(shape)
-    node.need(whole, f"the shape {to} of an example of {tuple(shape)}")
-    return to
 
 
 def squeeze(node):
+    example = node.any_shape()
+    axes = axes_of(example)
     node.need(node.has(1), "axes that are left out")
-    example, place = node.laid_shape(), batch_of(node.laid_shape())
-    node.need(place != ROWS, "rows of sequences")
-    shape = (*example[:place], None, *example[place:])
-    axes = sorted(axis % len(shape) for axis in integers(node, 1))
-    fits = axes and all(shape[axis] == 1 for axis in axes)
-    node.need(fits, f"axes={axes} of an example of {tuple(example)}")
-    left = tuple(n for axis, n in enumerate(shape) if axis not in (place, *axes))
-    node.need(left, "an example without axes")
-    before = sum(axis < place for axis in axes)
-    return [Step(layer=nn.Reshape(shape=left), batch=place - before)]
+    given = sorted(axis % len(axes) for axis in integers(node, 1))
+    fits = given and all(None not in axes[i] and example[axes[i][0]] == 1 for i in given)
+    node.need(fits, f"axes={given} of an example of {tuple(example)}")
+    order, index = arranged([axis for i, axis in enumerate(axes) if i not in given])
+    to = tuple(example[i] for i in order)
+    return [as_shape(example, to, place_of(example)._replace(index=index))]
 
 
 def unsqueeze(node):
-    given = integers(node, 1)
-    shape = list(node.shape())
-    for axis in positions(node, given, len(shape) + 1 + len(given)):
-        shape.insert(axis - 1, 1)
-    return [Step(layer=nn.Reshape(shape=tuple(shape)))]
+    example, given = node.any_shape(), integers(node, 1)
+    axes = axes_of(example)
+    rank = len(axes) + len(given)
+    node.need(all(-rank <= axis < rank for axis in given), f"axes={given}")
+    for axis in sorted(axis % rank for axis in given):
+        axes.insert(axis, (len(example),))  # an axis of length 1
+    order, index = arranged(axes)
+    to = tuple(example[i] if i < len(example) else 1 for i in order)
+    return [as_shape(example, to, place_of(example)._replace(index=index))]
 
 
 def transpose(node):
-    place = batch_of(node.laid_shape())
-    node.need(place != ROWS, "rows of sequences")
-    rank = len(node.laid_shape()) + 1
-    perm = node.attributes.get("perm", list(range(rank))[::-1])
-    order = tuple(axis - (axis > place) for axis in perm if axis != place)
-    node.need(sorted(perm) == list(range(rank)) and order, f"perm={perm}")
+    shape = node.any_shape()
+    axes = axes_of(shape)
+    perm = node.attributes.get("perm", list(range(len(axes)))[::-1])
+    node.need(sorted(perm) == list(range(len(axes))), f"perm={perm}")
+    order, index = arranged([axes[axis] for axis in perm])
     same = order == tuple(range(len(order)))
-    layer = nn.Activation("identity") if same and rank > 2 else nn.Permute(order=order)
-    return [Step(layer=layer, batch=perm.index(place))]
+    layer = nn.Activation("identity") if same else nn.Permute(order=order)
+    return [Step(layer=layer, place=place_of(shape)._replace(index=index))]
 
 
 def pool_all(kind, shape, keeps_axes=True):
@@ -132,8 +183,10 @@ def resize(node):
 def factors_of(node, shape):
     """Returns the integer factors of rows and columns."""
     node.need(len(shape) == 3, f"an example of shape {shape}")
-    node.need(node.is_constant(2) and not node.has(3), "sizes, which hold for one batch size,")
-    factors = node.constant(2).tolist()
+    if node.has(3):
+        factors = growth(node, shape)
+    else:
+        factors = node.constant(2).tolist()
     axes = [axis % 4 for axis in node.attributes.get("axes", range(len(factors)))]
     by_axis = dict(zip(axes, factors, strict=True))
     *same, rows, columns = (by_axis.get(axis, 1) for axis in range(4))
@@ -142,7 +195,21 @@ def factors_of(node, shape):
     return int(rows), int(columns)
 
 
+def growth(node, shape):
+    """Returns the factors that give the sizes of a Resize."""
+    node.only(keep_aspect_ratio_policy="stretch")
+    axes = node.attributes.get("axes", list(range(4)))
+    rest = {0: (1, True), **{axis: (n, False) for axis, n in enumerate(shape, 1)}}
+    factors = []
+    for axis, (length, of_batch) in zip(axes, node.lengths(3), strict=True):
+        own, is_batch = rest[axis % 4]
+        node.need(is_batch == of_batch, "sizes, which hold for one batch size,")
+        factors.append(length / own)
+    return factors
+
+
 SHAPE_RULES = {
+    "Expand": expand,
     "Pad": pad,
     "Reshape": reshape,
     "Resize": resize,

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from sparkdl.interop.onnx.laid_shapes import FIRST, Place
 from sparkdl.nn import layers as nn
 
-BEFORE = -1  # in Step.sources: the output of the previous step
+BEFORE = -1  # in Step.sources: the output of the previous step, -2: of the one before it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,10 +17,10 @@ class Step:
     layer : Layer
     weights : {name of a parameter or buffer: array}
     sources : tuple of int, optional
-        What the layer reads: indices of the node's inputs, or BEFORE. None: the output of the
-        previous step, or the first input if there is none.
-    batch : int or ROWS
-        Position of the batch in the tensor that the layer computes; see LaidShape.
+        What the layer reads: indices of the node's inputs, or of previous steps, counted from
+        BEFORE. None: the output of the previous step, or the first input if there is none.
+    place : Place
+        Of the tensor that the layer computes.
     output : int, optional
         Index of the node's output. None: the last step is the only output.
     """
@@ -27,5 +28,5 @@ class Step:
     layer: nn.Layer
     weights: dict = field(default_factory=dict)
     sources: tuple[int, ...] | None = None
-    batch: int | str = 0
+    place: Place = FIRST
     output: int | None = None

@@ -4,8 +4,13 @@ import numpy as np
 
 from sparkdl.interop.axis_layers import softmax_layers
 from sparkdl.interop.constant_operands import LARGEST
+from sparkdl.interop.onnx.choice_translation import CHOICE_RULES
+from sparkdl.interop.onnx.einsum_translation import einsum
+from sparkdl.interop.onnx.laid_shapes import FLOATS, place_of
+from sparkdl.interop.onnx.line_translation import of_lines
 from sparkdl.interop.onnx.number_translation import NUMBER_RULES
 from sparkdl.interop.onnx.operand_translation import OPERAND_RULES
+from sparkdl.interop.onnx.plain_nodes import array_of, beside_batch
 from sparkdl.interop.onnx.recurrent_translation import RECURRENT_RULES
 from sparkdl.interop.onnx.selection_translation import SELECTION_RULES
 from sparkdl.interop.onnx.shape_translation import SHAPE_RULES, pool_all
@@ -65,15 +70,20 @@ def prelu(node):
 
 
 def softmax(node):
-    shape, axis = node.shape(), node.attributes.get("axis", -1)
-    node.need(axis in (-1, len(shape)), f"axis={axis} of {len(shape) + 1} axes")
+    shape, axis = node.shape(), node.axis(node.attributes.get("axis", -1))
     kind = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}[node.op]
-    return [Step(layer=layer) for layer in softmax_layers(kind, shape)]
+    last = len(shape) - 1
+    if axis == last:
+        return [Step(layer=layer) for layer in softmax_layers(kind, shape)]
+    order = [*(i for i in range(len(shape)) if i not in (axis, last)), last, axis]
+    turn, back = nn.Permute(order=tuple(order)), nn.Permute(order=tuple(np.argsort(order).tolist()))
+    layers = [turn, *softmax_layers(kind, tuple(shape[i] for i in order)), back]
+    return [Step(layer=layer) for layer in layers]
 
 
 def identity(node):
     """Returns no step: the output is the input itself."""
-    node.shape()
+    node.any_shape()
     node.need(not (node.op == "Dropout" and any(node.outputs[1:])), "the mask as an output")
     node.need(not (node.op == "Dropout" and node.has(2)), "training_mode as an input")
     return []
@@ -81,7 +91,6 @@ def identity(node):
 
 def gemm(node):
     node.only(alpha=1.0, beta=1.0, transA=0)
-    node.need(len(node.shape()) == 1, f"an example of shape {node.shape()}")
     W = node.constant(1)
     node.need(W.ndim == 2, f"B of shape {W.shape}")
     W = W.T if node.attributes.get("transB", 0) else W
@@ -165,12 +174,32 @@ def flatten(node):
 
 
 def concat(node):
-    rank, axis = len(node.shape()) + 1, node.attributes["axis"]
-    axis = axis + rank if axis < 0 else axis
-    node.need(axis != 0, "joining batches")
-    for i in range(len(node.inputs)):
-        node.shape(i)
-    return [Step(layer=nn.Merge(axis=axis - 1), sources=tuple(range(len(node.inputs))))]
+    """Joins computed inputs, and constants that are the same for each example."""
+    computed = [i for i in range(len(node.inputs)) if node.is_computed(i)]
+    shape = node.any_shape(computed[0])
+    place, axis = place_of(shape), node.axis(node.attributes["axis"], computed[0])
+    alike = all(place_of(node.any_shape(i)) == place for i in computed)
+    node.need(alike, "joining tensors whose batch is along different axes")
+    constants = [i for i in range(len(node.inputs)) if i not in computed]
+    steps = [constant_step(node, i, shape, computed[0]) for i in constants]
+    found = {i: k - len(constants) for k, i in enumerate(constants)}
+    sources = tuple(found.get(i, i) for i in range(len(node.inputs)))
+    return [*steps, Step(layer=nn.Merge(axis=axis), sources=sources, place=place)]
+
+
+def constant_step(node, index, shape, beside):
+    """Returns the Step of a constant for each example; floats are trained, as class tokens are."""
+    name = node.inputs[index]
+    of_floats = array_of(node, name).dtype.kind == "f"
+    node.need(of_floats == (place_of(shape).kind == FLOATS), "floats beside integers")
+    values = beside_batch(node, name, shape)
+    if values.ndim == len(shape) + 1:
+        node.need((values == values[:1]).all(), "a constant that varies with the example")
+        values = values[0]
+    node.need(values.ndim == len(shape), f"a constant of shape {values.shape}")
+    layer = nn.Learned(shape=values.shape)
+    layer = layer if of_floats else nn.Frozen(layer=layer)
+    return Step(layer=layer, weights={"W": values}, sources=(beside,))
 
 
 def per_channel(node, values, shape):
@@ -205,31 +234,33 @@ def windows(node, axes):
 
 RULES = (
     NUMBER_RULES
+    | CHOICE_RULES
     | RECURRENT_RULES
     | OPERAND_RULES
     | SELECTION_RULES
     | SHAPE_RULES
     | {
-        "AveragePool": average_pool,
-        "BatchNormalization": batch_normalization,
+        "AveragePool": of_lines(average_pool),
+        "BatchNormalization": of_lines(batch_normalization),
         "Clip": clip,
         "Concat": concat,
-        "Conv": conv,
-        "ConvTranspose": conv_transpose,
+        "Conv": of_lines(conv),
+        "ConvTranspose": of_lines(conv_transpose),
         "Dropout": identity,
+        "Einsum": einsum,
         "Elu": activation(type="elu", alpha=("alpha", 1.0)),
         "Flatten": flatten,
         "Gelu": gelu,
         "Gemm": gemm,
-        "GlobalAveragePool": global_pool,
-        "GlobalMaxPool": global_pool,
+        "GlobalAveragePool": of_lines(global_pool),
+        "GlobalMaxPool": of_lines(global_pool),
         "HardSigmoid": hard_sigmoid,
         "HardSwish": hard_swish,
         "Identity": identity,
         "LRN": lrn,
         "LeakyRelu": activation(type="leaky_relu", alpha=("alpha", 0.01)),
         "LogSoftmax": softmax,
-        "MaxPool": max_pool,
+        "MaxPool": of_lines(max_pool),
         "Mish": activation(type="mish"),
         "PRelu": prelu,
         "Relu": activation(type="relu"),
@@ -240,22 +271,3 @@ RULES = (
         "Tanh": activation(type="tanh"),
     }
 )
-
-# Operations whose rules treat each row of a sequence like a single row.
-OF_ROWS = {
-    *("Abs", "Add", "Clip", "Div", "Dropout", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid"),
-    *("Identity", "LeakyRelu", "Log", "LogSoftmax", "MatMul", "Mish", "Mul", "Neg", "Pow"),
-    *(
-        "Reciprocal",
-        "Relu",
-        "Selu",
-        "Sigmoid",
-        "Softmax",
-        "Softplus",
-        "Softsign",
-        "Sqrt",
-        "Sub",
-        "Tanh",
-        "Where",
-    ),
-}

@@ -47,6 +47,30 @@ CASES = {
         ],
         {"at": np.array([2, 3]), "true": np.ones((1, 1), bool), "low": np.float32(-3)},
     ),
+    "its merged axes apart": (
+        [
+            node("Shape", "x", to="s"),
+            node("Slice", "s", "one", "two", to="c"),
+            node("Slice", "s", "zero", "one", to="n"),
+            node("Mul", "n", "c", to="rows"),
+            node("Concat", "rows", "rest", to="to", axis=0),
+            node("Reshape", "x", "to", to="r"),
+            node("Exp", "r", to="e"),
+            node("Div", "rows", "c", to="again"),
+            node("Concat", "again", "c", "rest", to="back", axis=0),
+            node("Reshape", "e", "back"),
+        ],
+        {"two": np.array([2]), "rest": np.array([8])},
+    ),
+    "numbers for each example": (
+        [
+            *HEAD,
+            node("Concat", "n", "rest", to="k", axis=0),
+            node("ConstantOfShape", "k", to="c", value=helper.make_tensor("v", 1, [1], [2.5])),
+            node("Add", "x", "c"),
+        ],
+        {"rest": np.array([3, 1, 4])},
+    ),
     "the shape it had": (
         [
             node("Shape", "x", to="s"),
@@ -60,6 +84,29 @@ REFUSED = {
     "twice the batch": (
         [*HEAD, node("Add", "n", "n", to="m"), node("Reshape", "x", "m")],
         {},
+        r"the shape \[2\] of an example",
+    ),
+    "a half of the batch": (
+        [*HEAD, node("Div", "n", "two", to="m"), node("Reshape", "x", "m")],
+        {"two": np.array([2])},
+        "computing with the size of the batch",
+    ),
+    "whether the batch has nine": (
+        [*HEAD, node("Equal", "n", "nine", to="m"), node("Where", "m", "x", "low")],
+        {"nine": np.array([9]), "low": np.float32(-3)},
+        "computing with the size of the batch",
+    ),
+    "places in the batch": (
+        [
+            node("Shape", "x", to="s"),
+            node("Gather", "s", "at", to="n"),
+            node("Range", "from", "n", "by", to="p"),
+            helper.make_node("Cast", ["p"], ["f"], to=TensorProto.FLOAT),
+            node("Reshape", "f", "column", to="c"),
+            node("Add", "x", "c"),
+        ],
+        {"at": np.array(0), "from": np.array(0), "by": np.array(1)}
+        | {"column": np.array([-1, 1, 1, 1])},
         "computing with the size of the batch",
     ),
     "the root of the batch": (

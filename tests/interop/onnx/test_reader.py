@@ -116,6 +116,7 @@ RECURRENT = {
     ),
 }
 
+ONE = helper.make_tensor("one", TensorProto.INT64, [1], [1])
 ABOVE = [  # m: whether the first feature of a step is positive
     node("Gather", "x", "i", to="f", axis=2),
     node("Relu", "f", to="r"),
@@ -208,6 +209,101 @@ GENERAL = {  # building blocks of attention and of exported modules
         ],
         SEQUENCE,
         {"l": np.array([1, 1, 1])},
+    ),
+    "where_one_is_1": (
+        [*ABOVE, node("Where", "m", "x", "c")],
+        (5, 3),
+        {"c": np.float32(1), "i": np.array([0])},
+    ),
+    "max_of_features": ([node("ReduceMax", "x", axes=[2])], SEQUENCE, {}),
+    "norm_of_rows": (
+        [OF_STEPS[0], node("LayerNormalization", "r", "g", to="n"), node("Reshape", "n", "back")],
+        SEQUENCE,
+        {"g": drawn(1, 3), "rows": np.array([-1, 3]), "back": np.array([-1, 5, 3])},
+    ),
+    "add_means": (
+        [node("ReduceMean", "x", to="m", axes=[1]), node("Add", "x", "m")],
+        IMAGE,
+        {},
+    ),
+    "conv_line": ([node("Conv", "x", "W", pads=[1, 0])], (3, 8), {"W": drawn(1, 4, 3, 3)}),
+    "matmul_images": ([node("MatMul", "x", "W")], IMAGE, {"W": drawn(1, 8, 4)}),
+    "softmax_images": ([node("Softmax", "x", axis=1)], IMAGE, {}),
+    "reduce_rows": ([node("ReduceSum", "x", "a")], IMAGE, {"a": np.array([2])}),
+    "celu": ([node("Celu", "x", alpha=0.6)], IMAGE, {}),
+    "class_token": (  # of a vision transformer: for each example, before the tokens
+        [
+            node("Shape", "x", to="n"),
+            node("Slice", "n", "zero", "one", to="b"),
+            node("Concat", "b", "rest", to="s", axis=0),
+            node("Reshape", "s", "flat", to="r"),
+            node("Shape", "r", to="k"),
+            helper.make_node("ConstantOfShape", ["k"], ["ones"], value=ONE),
+            node("Mul", "ones", "flat", to="open"),
+            node("Equal", "r", "open", to="e"),
+            node("Where", "e", "ones", "r", to="to"),
+            node("Expand", "token", "to", to="t"),
+            node("Concat", "t", "x", axis=1),
+        ],
+        SEQUENCE,
+        {"zero": np.array([0]), "one": np.array([1]), "rest": np.array([-1, -1])}
+        | {"flat": np.array([-1]), "token": drawn(1, 1, 1, 3)},
+    ),
+    "expand_computed": (
+        [node("ReduceMean", "x", to="m", axes=[1, 2]), node("Expand", "m", "s")],
+        IMAGE,
+        {"s": np.array([1, 3, 2, 8])},
+    ),
+    "instance_norm": (
+        [node("InstanceNormalization", "x", "g", "h", epsilon=1e-3)],
+        IMAGE,
+        {"g": drawn(1, 3), "h": drawn(2, 3)},
+    ),
+    "largest_of_channels": ([node("ReduceMax", "x", axes=[1], keepdims=0)], IMAGE, {}),
+    "least_of_rows": ([node("ReduceMin", "x", axes=[2])], IMAGE, {}),
+    "look_up_one": (  # columns of ids, each with its table
+        [
+            *CAST,
+            node("Gather", "i", "first", to="a", axis=1),
+            node("Gather", "w", "a"),
+        ],
+        (4,),
+        {"first": np.array(0), "w": drawn(1, 9, 3)},
+    ),
+    "mean_of_heads": ([node("ReduceMean", "x", axes=[1], keepdims=0)], IMAGE, {}),
+    "norm_of_features": ([node("ReduceL2", "x", axes=[2])], SEQUENCE, {}),
+    "pixel_shuffle": ([node("DepthToSpace", "x", blocksize=2, mode="CRD")], (8, 3, 2), {}),
+    "positions": (  # a part of a table, as long as the steps
+        [
+            node("Shape", "x", to="n"),
+            node("Gather", "n", "at", to="steps"),
+            node("Range", "at_0", "steps", "by", to="places"),
+            node("Gather", "w", "places", to="p"),
+            node("Add", "x", "p"),
+        ],
+        SEQUENCE,
+        {"at": np.array(1), "at_0": np.array(0), "by": np.array(1), "w": drawn(1, 9, 3)},
+    ),
+    "resize_to_the_size_of_another": (
+        [
+            node("MaxPool", "x", to="p", kernel_shape=[2, 2], strides=[2, 2]),
+            node("Shape", "x", to="n"),
+            helper.make_node("Resize", ["p", "", "", "n"], ["y"], mode="nearest", **CORNERS),
+        ],
+        IMAGE,
+        {},
+    ),
+    "softmax_of_steps": ([node("Softmax", "x", axis=1)], SEQUENCE, {}),
+    "states_of_all_steps_and_the_last": (
+        [
+            node("Transpose", "x", to="t", perm=[1, 0, 2]),
+            helper.make_node("LSTM", ["t", "W", "R", "B"], ["s", "l"], hidden_size=4, **TWO),
+            node("Unsqueeze", "l", "zero", to="l1"),
+            node("Concat", "s", "l1", to="j", axis=0),
+            node("Transpose", "j", perm=[2, 0, 1, 3]),
+        ],
+        SEQUENCE,
+        weights_of(4, 2) | {"zero": np.array([0])},
     ),
 }
 
@@ -354,11 +450,6 @@ CASES = (
     }
 )
 REFUSED = {
-    "where_one_is_1": (
-        [*ABOVE, node("Where", "m", "x", "c")],
-        (5, 3),
-        {"c": np.float32(1), "i": np.array([0])},
-    ),
     "max_of_rows": ([node("Max", "x", "c")], (5,), {"c": drawn(1, 5)}),
     "units": (over_steps("GRU", "B"), SEQUENCE, weights_of(4) | PLACES),
     "peepholes": (
@@ -380,12 +471,6 @@ REFUSED = {
         [helper.make_node("GRU", ["x", "W", "R"], ["y"], hidden_size=4)],
         SEQUENCE,
         weights_of(3),
-    ),
-    "max_of_features": ([node("ReduceMax", "x", axes=[2])], SEQUENCE, {}),
-    "norm_of_rows": (
-        [OF_STEPS[0], node("LayerNormalization", "r", "g", to="n"), node("Reshape", "n", "back")],
-        SEQUENCE,
-        {"g": drawn(1, 3), "rows": np.array([-1, 3]), "back": np.array([-1, 5, 3])},
     ),
     "add_rows_of_all": (
         [OF_STEPS[0], node("Add", "r", "c", to="s"), node("Reshape", "s", "back")],
@@ -423,18 +508,10 @@ REFUSED = {
         IMAGE,
         {name: np.array([n]) for name, n in {"s": 0, "e": 1}.items()},
     ),
-    "add_means": (
-        [node("ReduceMean", "x", to="m", axes=[1]), node("Add", "x", "m")],
-        IMAGE,
-        {},
-    ),
     "concat_batches": ([node("Concat", "x", "x", axis=0)], IMAGE, {}),
-    "conv_line": ([node("Conv", "x", "W")], (3, 8), {"W": drawn(1, 4, 3, 3)}),
     "flatten_later": ([node("Flatten", "x", axis=2)], IMAGE, {}),
     "gemm_alpha": ([node("Gemm", "x", "W", alpha=2.0)], (5,), {"W": drawn(1, 5, 4)}),
-    "matmul_images": ([node("MatMul", "x", "W")], IMAGE, {"W": drawn(1, 8, 4)}),
     "max_pool_ceil": ([node("MaxPool", "x", kernel_shape=[2, 2], ceil_mode=1)], IMAGE, {}),
-    "softmax_images": ([node("Softmax", "x", axis=1)], IMAGE, {}),
     "resize_sizes": (
         [node("Resize", "x", "", "", "n", mode="nearest", **CORNERS)],
         IMAGE,
@@ -446,7 +523,6 @@ REFUSED = {
         {"k": np.array([1, 1, 2, 2], np.float32)},
     ),
     "power_of_channels": ([node("Pow", "x", "c")], IMAGE, {"c": drawn(1, 3, 1, 1)}),
-    "reduce_rows": ([node("ReduceSum", "x", "a")], IMAGE, {"a": np.array([2])}),
     "selu_alpha": ([node("Selu", "x", alpha=2.0)], IMAGE, {}),
     "reshape_batch": ([node("Reshape", "x", "s")], IMAGE, {"s": np.array([6, -1])}),
     "same": ([node("Conv", "x", "W", auto_pad="SAME_UPPER")], IMAGE, FILTERS),
@@ -457,6 +533,7 @@ SINCE = {
     "hard_swish": 14,
     "layer_norm": 17,
     "layer_norm_scale": 17,
+    "norm_of_rows": 17,
 }  # first opset, if later than 13
 
 

@@ -1,0 +1,230 @@
+"""Layers for comparisons, and for choices by them: masks, whose booleans are floats 1 and 0."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparkdl.interop.constant_operands import HIDDEN, HIDES, HIDES_BESIDE_0, LARGEST, line
+from sparkdl.interop.onnx.messages import attributes_of
+from sparkdl.interop.onnx.operand_translation import join, operand_layer, with_constant
+from sparkdl.interop.onnx.steps import BEFORE, Step
+from sparkdl.nn import layers as nn
+
+
+def above(threshold):
+    return nn.Activation({"type": "heaviside", "threshold": threshold})
+
+
+def flipped(source=None):
+    """Returns the Step of 1 - x, the opposite of booleans."""
+    return Step(layer=line(scale=-1.0, shift=1.0), sources=None if source is None else (source,))
+
+
+def negative(node):
+    """ONNX's Not."""
+    node.shape()
+    return [flipped()]
+
+
+def both(node):
+    """ONNX's And."""
+    return product(node)
+
+
+def either(node):
+    """ONNX's Or: not (not x and not y)."""
+    if constant_of(node) is None:
+        shapes = node.shape(0), node.shape(1)
+        joined = join(node, "product", shapes, (BEFORE - 1, BEFORE))
+        return [flipped(0), flipped(1), *joined, flipped()]
+    x, values = constant_of(node)
+    return [flipped(x), *scaled(node, 1 - values, x, BEFORE), flipped()]
+
+
+def product(node):
+    if constant_of(node) is None:
+        return join(node, "product", (node.shape(0), node.shape(1)), (0, 1))
+    x, values = constant_of(node)
+    return scaled(node, values, x, x)
+
+
+def constant_of(node):
+    """Returns (index of the computed input, the other one, a constant); None if there is none."""
+    at = next((i for i in (0, 1) if not node.is_computed(i)), None)
+    return None if at is None else (1 - at, node.constant(at))
+
+
+def scaled(node, values, x, source):
+    """Returns the Steps of the product of input x, found at `source`, and a constant."""
+    return with_constant(node, values, node.shape(x), "scale", source, trains=False)
+
+
+def comparison(turned, flips):
+    """Returns the rule of a comparison.
+
+    Parameters
+    ----------
+    turned : bool
+        Whether it is y > x rather than x > y.
+    flips : bool
+        Whether the answer is the opposite.
+    """
+
+    def translate(node):
+        steps = difference(node, turned)
+        return [*steps, Step(layer=above(0.0)), *([flipped()] if flips else [])]
+
+    return translate
+
+
+def equal(node):
+    steps = difference(node, False)
+    return [*steps, Step(layer=nn.Activation("abs_val")), Step(layer=above(0.0)), flipped()]
+
+
+def difference(node, turned):
+    """Returns the Steps of x - y, or of y - x."""
+    signs = (-1.0, 1.0) if turned else (1.0, -1.0)
+    found = constant_of(node)
+    if found is None:
+        sources, shapes = (BEFORE - 1, BEFORE), (node.shape(0), node.shape(1))
+        own = [Step(layer=line(scale=s), sources=(i,)) for i, s in enumerate(signs)]
+        return [*own, *join(node, "add", shapes, sources)]
+    x, values = found
+    node.need(np.isfinite(values).all(), "comparing with an infinite number")
+    first = Step(layer=line(scale=signs[x]), sources=(x,))
+    values, shape = signs[1 - x] * values, node.shape(x)
+    return [first, *with_constant(node, values, shape, "shift", BEFORE, trains=False)]
+
+
+def where(node):
+    """Chooses by booleans: a constant mask fills, a computed one multiplies or hides."""
+    if not node.is_computed(0):
+        return fill(node)
+    mask, computed = node.shape(0), [i for i in (1, 2) if node.is_computed(i)]
+    if len(computed) == 2:
+        return of_two(node, mask)
+    if not computed:
+        return of_numbers(node, mask)
+    [x] = computed
+    value, shape = number_of(node, 3 - x), node.shape(x)
+    ways = {"scale": -value, "shift": value} if x == 1 else {"scale": value}  # 0 where x stays
+    if value == -np.inf:
+        hidden = Step(layer=line(**hidden_by(ways)), sources=(0,))
+        return [hidden, *join(node, "add", (mask, shape), (BEFORE, x))]
+    stays = [] if x == 1 else [flipped(0)]
+    kept = [*stays, *join(node, "product", (mask, shape), (BEFORE if stays else 0, x))]
+    if value == 0:
+        return kept
+    filled = Step(layer=line(**ways), sources=(0,))
+    shapes = np.broadcast_shapes(mask, shape), mask
+    return [*kept, filled, *join(node, "add", shapes, (BEFORE - 1, BEFORE))]
+
+
+def number_of(node, index):
+    """Returns the one number that a constant input has throughout."""
+    value = node.constant(index)
+    alike = value.size > 0 and (value == value.flat[0]).all()
+    node.need(alike, "a choice between numbers and others than one")
+    return float(value.flat[0])
+
+
+def hidden_by(ways):
+    """Returns the options of a line with HIDDEN in place of minus infinity."""
+    return {name: float(np.sign(value) * -HIDDEN) for name, value in ways.items()}
+
+
+def of_numbers(node, mask):
+    """Returns the Steps of a choice between two constants."""
+    yes, no = (number_of(node, i) for i in (1, 2))
+    yes, no = (float(HIDDEN) if value == -np.inf else value for value in (yes, no))
+    node.need(abs(yes - no) <= LARGEST, f"a choice between {yes} and {no}")
+    return [Step(layer=line(scale=yes - no, shift=no), sources=(0,))]
+
+
+def of_two(node, mask):
+    """Returns the Steps of a choice between two computed inputs."""
+    x, y = node.shape(1), node.shape(2)
+    sums = [np.broadcast_shapes(mask, shape) for shape in (x, y)]
+    return [
+        *join(node, "product", (mask, x), (0, 1)),
+        flipped(0),
+        *join(node, "product", (mask, y), (BEFORE, 2)),
+        *join(node, "add", sums, (BEFORE - 2, BEFORE)),
+    ]
+
+
+def fill(node):
+    """Replaces the numbers that a constant mask chooses by a constant."""
+    computed = [i for i in (1, 2) if node.is_computed(i)]
+    node.need(len(computed) == 1, "a constant choice between computed inputs")
+    [x] = computed
+    keeps, other = (node.constant(0) != 0) == (x == 1), node.constant(3 - x)
+    if keeps.all():
+        return [Step(layer=nn.Activation("identity"), sources=(x,))]
+    hides = other.max() <= HIDES_BESIDE_0
+    node.need(other.size == 1 or hides, "a choice between numbers and others than one")
+    filled = np.where(keeps, np.float32(0), other)
+    ways = {"scale": keeps, "shift": filled}
+    if (keeps | (filled <= HIDES)).all():  # what is added leaves no trace of the others
+        del ways["scale"]
+    layers = [operand_layer(node, ways[flag], node.shape(x), flag, trains=False) for flag in ways]
+    return [
+        Step(layer=layer, weights=weights, sources=(BEFORE if place else x,))
+        for place, (layer, weights) in enumerate(layers)
+    ]
+
+
+def hides_all(node):
+    """Returns 1 for rows of scores that a mask hides altogether, whose softmax is NaN in the file.
+
+    The node has the scores as its input. HIDDEN stands for minus infinity there; finite numbers far
+    below it are none.
+    """
+    shape = node.shape()
+    return [
+        Step(layer=above(float(HIDDEN) / 2)),
+        Step(layer=line(scale=-1.0), sources=(0,)),
+        Step(layer=above(-1e5 * float(HIDDEN))),
+        Step(layer=nn.ElementWise(operation="add"), sources=(BEFORE - 2, BEFORE)),
+        Step(layer=nn.Reduce(operation="sum", axis=len(shape) - 1)),
+        Step(layer=nn.Reshape(shape=(*shape[:-1], 1))),
+        Step(layer=line(scale=-1.0)),
+        Step(layer=above(-0.5)),
+    ]
+
+
+def scores_of(node, graph):
+    """Returns IsNaN of a softmax as a node on the scores, which are finite here.
+
+    It may only choose, as its answer has one column for all of a row.
+    """
+    readers = {other.op_type for other in graph.node if node.outputs[0] in other.input}
+    made = [other for other in graph.node if node.inputs[0] in other.output]
+    fits = readers == {"Where"} and [other.op_type for other in made] == ["Softmax"]
+    node.need(fits, "IsNaN of others than a softmax")
+    softmax = replace(node, inputs=tuple(made[0].input), attributes=attributes_of(made[0]))
+    last = len(softmax.any_shape()) - 1
+    node.need(softmax.axis(softmax.attributes.get("axis", -1)) == last, "IsNaN of columns")
+    masks = [
+        name for other in graph.node if softmax.inputs[0] in other.output for name in other.input
+    ]
+    for values in (node.constants[name] for name in masks if name in node.constants):
+        low = values <= HIDDEN if values.dtype.kind == "f" else np.zeros(1, bool)
+        finite = np.isfinite(values).any() and low.ndim and low.all(axis=-1).any()
+        node.need(not (finite and np.isfinite(values[low]).any()), "IsNaN of a finite mask")
+    return replace(softmax, attributes={})
+
+
+CHOICE_RULES = {
+    "And": both,
+    "Equal": equal,
+    "Greater": comparison(turned=False, flips=False),
+    "GreaterOrEqual": comparison(turned=True, flips=True),
+    "IsNaN": hides_all,
+    "Less": comparison(turned=True, flips=False),
+    "LessOrEqual": comparison(turned=False, flips=True),
+    "Not": negative,
+    "Or": either,
+    "Where": where,
+}

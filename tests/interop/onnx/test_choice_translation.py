@@ -1,0 +1,269 @@
+"""Comparisons, and masks that are computed from inputs, against onnxruntime."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, shape_inference
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.onnx import read_onnx
+from tests.interop.onnx.models import drawn, model, node, saved
+
+STEPS = 4
+FLOAT = {"to": TensorProto.FLOAT}
+ZERO, INFINITE = np.zeros((), np.float32), np.float32(-np.inf)
+IDS = np.array([[3, 1, 0, 0], [2, 5, 4, 0], [0, 0, 0, 0]])
+SEEN = [node("Equal", "ids", "nothing", to="p"), node("Not", "p", to="seen")]
+ROWS = [node("Unsqueeze", "seen", "one", to="row")]
+HIDDEN = [node("Unsqueeze", "p", "one", to="r"), node("Where", "r", "low", "s", to="h")]
+NUMBERS = {"nothing": np.array(0), "one": np.array([1]), "low": INFINITE, "zero": ZERO}
+LEAST = {"least": np.full((STEPS, STEPS), np.finfo(np.float32).min)}
+SOFTMAX = [node("MatMul", "x", "t", to="s"), node("Softmax", "h", to="a")]
+
+
+def saved_with_ids(nodes, constants, folder, kind=TensorProto.INT64):
+    """Returns (path, session) of a file that reads x (n, STEPS, 3) and ids (n, STEPS)."""
+    made = model(nodes, (STEPS, 3), constants, inferred=False)
+    del made.graph.output[:]
+    made.graph.output.append(helper.make_tensor_value_info("y", TensorProto.FLOAT, None))
+    made.graph.input.append(helper.make_tensor_value_info("ids", kind, ["n", STEPS]))
+    made = shape_inference.infer_shapes(made)
+    return saved(made, folder), onnxruntime.InferenceSession(made.SerializeToString())
+
+
+def scores(*hides):
+    """Returns the nodes of attention, whose scores "s" become "h"."""
+    return [
+        node("Transpose", "x", to="t", perm=[0, 2, 1]),
+        SOFTMAX[0],
+        *hides,
+        SOFTMAX[1],
+        node("MatMul", "a", "x"),
+    ]
+
+
+def cast(source, to="y"):
+    return helper.make_node("Cast", [source], [to], **FLOAT)
+
+
+CASES = {  # nodes and constants
+    "padding chosen": (scores(*SEEN, *ROWS, node("Where", "row", "s", "low", to="h")), {}),
+    "padding of -1e9": (
+        scores(*SEEN, *ROWS, node("Where", "row", "s", "low", to="h")),
+        {"low": np.float32(-1e9)},
+    ),
+    "padding filled": (
+        scores(*SEEN, *HIDDEN),
+        {},
+    ),
+    "padding filled by a number": (
+        scores(*SEEN, *HIDDEN),
+        {"low": np.float32(2.5)},
+    ),
+    "a sum of zeros and minus infinity": (
+        scores(
+            *SEEN,
+            *ROWS,
+            node("Where", "row", "zero", "low", to="m"),
+            node("Add", "s", "m", to="h"),
+        ),
+        {},
+    ),
+    "as Hugging Face has it": (
+        scores(
+            helper.make_node("Cast", ["ids"], ["f"], **FLOAT),
+            node("Sub", "unit", "f", to="g"),
+            node("Mul", "g", "least", to="w"),
+            node("Unsqueeze", "w", "one", to="m"),
+            node("Add", "s", "m", to="h"),
+        ),
+        {"unit": np.float32(1), "least": np.float32(-1e4)},
+    ),
+    "expanded": (
+        scores(
+            *SEEN,
+            *ROWS,
+            node("Shape", "s", to="n"),
+            node("Expand", "row", "n", to="wide"),
+            node("Where", "wide", "s", "low", to="h"),
+        ),
+        {},
+    ),
+    "and": (
+        [*SEEN, node("Less", "ids", "three", to="l"), node("And", "seen", "l", to="b"), cast("b")],
+        {"three": np.array(3)},
+    ),
+    "or": (
+        [*SEEN, node("Greater", "ids", "three", to="l"), node("Or", "p", "l", to="b"), cast("b")],
+        {"three": np.array(3)},
+    ),
+    "with a constant mask": (
+        [
+            *SEEN,
+            *ROWS,
+            node("And", "row", "lower", to="b"),
+            node("Or", "b", "first", to="c"),
+            cast("c"),
+        ],
+        {"lower": np.tri(STEPS, dtype=bool)[None], "first": np.eye(STEPS, dtype=bool)},
+    ),
+    "at least": ([node("GreaterOrEqual", "ids", "two", to="b"), cast("b")], {"two": np.array(2)}),
+    "at most": ([node("LessOrEqual", "two", "ids", to="b"), cast("b")], {"two": np.array(2)}),
+    "equal numbers of steps": (
+        [
+            node("ReduceMax", "x", to="c", axes=[2]),
+            node("Transpose", "c", to="r", perm=[0, 2, 1]),
+            node("Equal", "r", "c", to="b"),
+            cast("b"),
+        ],
+        {},
+    ),
+    "a choice of two": (
+        [
+            *SEEN,
+            node("Unsqueeze", "seen", "last", to="m"),
+            node("Neg", "x", to="z"),
+            node("Where", "m", "x", "z"),
+        ],
+        {"last": np.array([-1])},
+    ),
+    "arithmetic of integers": (
+        [node("Mul", "ids", "two", to="d"), node("Sub", "two", "d", to="e"), cast("e")],
+        {"two": np.array(2)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_masks_of_ids_are_as_onnxruntime_has_them(name, tmp_path):
+    nodes, constants = CASES[name]
+    read = {each for made in nodes for each in made.input}
+    known = {key: value for key, value in (NUMBERS | constants).items() if key in read}
+    path, session = saved_with_ids(nodes, known, tmp_path)
+    net = read_onnx(path)
+    for n in (1, 2):
+        given = {"x": drawn(n, n, STEPS, 3), "ids": IDS[:n]}
+        [theirs] = session.run(None, given)
+        ours = net.run({name: given[name] for name in net.network.conf.input_shapes})["y"]
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_booleans_may_be_an_input(tmp_path):
+    nodes = [node("Unsqueeze", "ids", "last", to="m"), node("Where", "m", "x", "zero")]
+    constants = {"last": np.array([-1]), "zero": ZERO}
+    path, session = saved_with_ids(nodes, constants, tmp_path, TensorProto.BOOL)
+    given = {"x": drawn(1, 2, STEPS, 3), "ids": IDS[:2] > 0}
+    np.testing.assert_allclose(read_onnx(path).run(given)["y"], session.run(None, given)[0])
+
+
+NAN = [
+    node("IsNaN", "a", to="n"),
+    node("Where", "n", "zero", "a", to="b"),
+    node("MatMul", "b", "x"),
+]
+
+
+@pytest.mark.parametrize("hidden", [0, 2, STEPS])
+def test_rows_that_a_mask_hides_altogether_have_no_attention(hidden, tmp_path):
+    """As torch writes attention with a boolean mask; the last row sees the first step at least."""
+    seen = np.tri(STEPS, STEPS, -hidden, dtype=bool)
+    hides = node("Where", "seen", "s", "low", to="h")
+    nodes = [*scores(hides)[:-1], *NAN]
+    made = model(nodes, (STEPS, 3), {"seen": seen, "low": INFINITE, "zero": ZERO})
+    x = drawn(1, 3, STEPS, 3)
+    y = read_onnx(saved(made, tmp_path)).run(x)["y"]
+    products = np.where(seen, x @ x.swapaxes(1, 2), -np.inf)
+    shares = np.exp(products - products.max(axis=-1, keepdims=True, initial=-1e9))
+    total = shares.sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(y, shares / np.where(total, total, 1) @ x, rtol=1e-5, atol=1e-6)
+
+
+REFUSED = {
+    "NaN of others": ([node("Exp", "x", to="a"), *NAN[:2], node("Neg", "b")], "IsNaN of others"),
+    "NaN as an output": (
+        [node("Softmax", "x", to="a"), NAN[0], cast("n")],
+        "IsNaN of others",
+    ),
+    "rows hidden by a constant that is finite": (
+        [*scores(node("Add", "s", "least", to="h"))[:-1], *NAN],
+        "IsNaN of a finite mask",
+    ),
+    "infinite limit": (
+        [node("Equal", "x", "low", to="b"), cast("b")],
+        "comparing with an infinite number",
+    ),
+    "rounded": (
+        [
+            helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
+            node("Equal", "i", "nothing", to="b"),
+            cast("b"),
+        ],
+        "computing with integers",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_be_other_numbers_is_refused(name, tmp_path):
+    nodes, why = REFUSED[name]
+    path = tmp_path / "net.onnx"
+    made = model(nodes, (STEPS, 3), NUMBERS | LEAST, inferred=False)
+    onnx.save(made, path)
+    with pytest.raises(UnsupportedError, match=why):
+        read_onnx(str(path))
+
+
+def test_integers_of_two_tensors_are_not_compared(tmp_path):
+    """Floats do not tell large ids apart."""
+    nodes = [
+        node("Unsqueeze", "ids", "one", to="r"),
+        node("Unsqueeze", "ids", "last", to="c"),
+        node("Equal", "r", "c", to="b"),
+        cast("b"),
+    ]
+    constants = {"one": np.array([1]), "last": np.array([-1])}
+    path, _ = saved_with_ids(nodes, constants, tmp_path)
+    with pytest.raises(UnsupportedError, match="two tensors of integers"):
+        read_onnx(path)
+
+
+def test_rows_hidden_by_finite_numbers_keep_their_attention(tmp_path):
+    """As the masks of Hugging Face's models, and those of examples that are padding only."""
+    nodes = [
+        helper.make_node("Cast", ["seen"], ["f"], **FLOAT),
+        node("Sub", "unit", "f", to="g"),
+        node("Mul", "g", "least", to="w"),
+        node("Unsqueeze", "w", "one", to="m"),
+        node("Add", "s", "m", to="h"),
+    ]
+    nodes = [*scores(*SEEN, *nodes)[:-1], *NAN]
+    least = np.array(np.finfo(np.float32).min)
+    constants = {"nothing": np.array(0), "one": np.array([1]), "zero": ZERO, "least": least}
+    path, session = saved_with_ids(nodes, constants | {"unit": np.float32(1)}, tmp_path)
+    given = {"x": drawn(3, 3, STEPS, 3), "ids": IDS}
+    [theirs] = session.run(None, given)
+    np.testing.assert_allclose(read_onnx(path).run(given)["y"], theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_integers_that_floats_do_not_have_are_not_compared(tmp_path):
+    nodes = [node("Equal", "ids", "large", to="b"), cast("b")]
+    path, _ = saved_with_ids(nodes, {"large": np.array(2**24 + 1)}, tmp_path)
+    with pytest.raises(UnsupportedError, match=r"integers above 2\^24"):
+        read_onnx(path)
+
+
+def test_a_constant_may_be_wider_than_a_mask(tmp_path):
+    """As the sum of a causal mask and one of padding."""
+    hides = [
+        node("Where", "row", "zero", "low", to="m"),
+        node("Add", "m", "causal", to="both"),
+        node("Add", "s", "both", to="h"),
+    ]
+    nodes, causal = scores(*SEEN, *ROWS, *hides), np.triu(np.full((STEPS, STEPS), -1e9), 1)
+    constants = NUMBERS | {"causal": causal.astype(np.float32)[None]}
+    path, session = saved_with_ids(nodes, constants, tmp_path)
+    given = {"x": drawn(3, 2, STEPS, 3), "ids": IDS[:2]}
+    [theirs] = session.run(None, given)
+    np.testing.assert_allclose(read_onnx(path).run(given)["y"], theirs, rtol=1e-5, atol=1e-6)
