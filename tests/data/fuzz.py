@@ -1,10 +1,14 @@
 """Feeds mutated files to each parser, in child processes that may crash.
 
-Usage: python -m tests.data.fuzz [--minutes 10] [--seed 0] [--only LMDB] [--case 1234]
+Usage: python -m tests.data.fuzz [--minutes 10] [--seed 0] [--only LMDB] [--case 1234 or a file]
+       python -m tests.data.fuzz --guided FOLDER [--minutes 60] [--only LMDB]
 
 A case must not end in a signal or in an error other than ours, take more than two seconds of CPU
 time, or more memory than ten times the file plus 64 MB. Violations are printed with the number of
 the case, which reproduces them.
+
+With `--guided`, atheris (`pip install atheris`) prefers files that reach new code of ours. The
+folder keeps them, for the next run to start from, and a file of each violation.
 """
 
 import multiprocessing
@@ -13,12 +17,14 @@ import random
 import resource
 import tempfile
 import time
+import traceback
 import warnings
 from functools import cache
 from pathlib import Path
 
 from sparkdl.errors import SparkdlError
-from tests.data.fuzz_targets import TARGETS
+from tests.data.fuzz_pieces import TARGETS
+from tests.data.guided_fuzz import explored
 from tests.exchange.mutation import garbage, mutated
 from tests.support.fuzzing import fuzz_arguments, take_turns
 
@@ -35,9 +41,11 @@ def good(name):
     return TARGETS[name].good()
 
 
-def content_of(name, seed, number):
-    """Returns the contents of the file of a case."""
-    rng = random.Random(f"{name} {seed} {number}")
+def content_of(name, seed, case):
+    """Returns the contents of the file of a case, which is a number, or these contents."""
+    if isinstance(case, bytes):
+        return case
+    rng = random.Random(f"{name} {seed} {case}")
     return garbage(rng) if rng.random() < 0.02 else mutated(good(name), rng)
 
 
@@ -50,14 +58,20 @@ def write_case(name, seed, number, folder):
 
 def run_case(name, seed, number, folder):
     """Runs a case and returns the violation, or None."""
-    path, content = write_case(name, seed, number, folder)
+    return run_file(name, *write_case(name, seed, number, folder))
+
+
+def run_file(name, path, content):
+    """Reads the file of these contents and returns the violation, or None."""
     before, start = settled_memory(), time.process_time()
     try:
         TARGETS[name].read(path)
     except SparkdlError:
         pass
     except BaseException as error:
-        return f"{type(error).__name__}: {error}"[:200]
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        return f"{type(error).__name__} in {where}: {error}"[:200]
     seconds, grown = time.process_time() - start, peak_memory() - before
     if seconds > CPU_LIMIT:
         return f"took {seconds:.1f} s"
@@ -76,12 +90,17 @@ def peak_memory():
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) << 10
 
 
-def child(name, seed, numbers, told, folder):
-    """Runs cases; sends (number, None) before each and (number, violation or "") after it."""
+def limit_process():
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def child(name, seed, numbers, told, folder):
+    """Runs cases; sends (number, None) before each and (number, violation or "") after it."""
+    limit_process()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # C libraries print errors
+    good(name)  # loads what is not to be counted
     for number in numbers:
         told.send((number, None))
         told.send((number, run_case(name, seed, number, folder) or ""))
@@ -134,13 +153,25 @@ def run(seconds, seed=0, names=tuple(TARGETS)):
     return take_turns(seconds, names, turn), wrong
 
 
+def run_guided(seconds, folder, names):
+    """Explores each target for the same time; prints what was run and each violation."""
+    for name, told, files in explored(seconds, folder, names):
+        print(f"{name}: {told}", flush=True)
+        cases = {file.read_bytes(): str(file) for file in files}
+        for content, what in run_batch(name, 0, cases):
+            print(f"--only {name!r} --case {cases[content]!r}: {what}", flush=True)
+
+
 def main():
     given, names = fuzz_arguments(__doc__, TARGETS)
     if given.case is not None:
+        case = int(given.case) if given.case.isdigit() else Path(given.case).read_bytes()
         with tempfile.TemporaryDirectory() as folder:
-            path, _ = write_case(given.only, given.seed, given.case, folder)
+            path, _ = write_case(given.only, given.seed, case, folder)
             TARGETS[given.only].read(path)
         return
+    if given.guided:
+        return run_guided(60 * given.minutes, given.guided, names)
     counts, wrong = run(60 * given.minutes, given.seed, names)
     print(f"{sum(counts.values())} cases, {len(wrong)} wrong: {counts}")
 

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from tests.data import fuzz
+from tests.data.guided_fuzz import explored
 
 
 @pytest.mark.slow
@@ -14,6 +15,14 @@ def test_mutated_files_do_no_harm():
     assert min(counts.values()) >= fuzz.BATCH
 
 
+@pytest.mark.slow
+def test_guided_cases_do_no_harm(tmp_path):
+    pytest.importorskip("atheris", reason="needs atheris: pip install atheris")
+    [(name, told, wrong)] = explored(3, tmp_path, ["Characters"])
+    assert name == "Characters" and "s of CPU time" in told and not wrong
+    assert len(list(tmp_path.glob("Characters/corpus/*"))) > 1  # it found new branches
+
+
 CRASHED = [  # cases that were fixed
     *(("LMDB", 0, number) for number in (28, 32, 893)),
     ("HDF5", 0, 462),
@@ -21,6 +30,24 @@ CRASHED = [  # cases that were fixed
     ("Parquet", 228061541, 44),
     ("ONNX network", 838816259, 15),
 ]
+
+TENSOR = b'{"class_name": "__keras_tensor__", "config": [1]}'
+CALLED = b'{"class_name": "Flatten", "name": "f", "inbound_nodes": [{"args": [%s]}]}' % TENSOR
+POOLING = b"type: 'Pooling' pooling_param { kernel_size: 2 stride: 0 }"
+FOUND = [  # files that the guided mode found, minimized
+    ("mean .npy", b"\x93NUMPY\x01\0\x04\0((3,"),
+    ("list of images", b"\0 1"),
+    ("Keras JSON", b'{"class_name": "Functional", "config": {"layers": [%s]}}' % CALLED),
+    (
+        "Caffe net",
+        b"input: 'x' %s layer { bottom: 'x' top: 'p' %s }" % (b"input_dim: 4 " * 4, POOLING),
+    ),
+]
+
+
+@pytest.mark.parametrize("name, content", FOUND)
+def test_what_the_guided_mode_found(name, content):
+    assert not list(fuzz.run_batch(name, 0, [content]))
 
 
 @pytest.mark.parametrize("name, seed, number", CRASHED)

@@ -77,7 +77,11 @@ def message(rng):
 def wire(rng):
     """Fuzzes a Wire with altered messages until the stream ends."""
     good = b"".join(part for _ in range(rng.randint(1, 4)) for part in some_message(rng))
-    stream = garbage(rng) if rng.random() < 0.1 else mutated(good, rng)
+    read_wire(garbage(rng) if rng.random() < 0.1 else mutated(good, rng))
+
+
+def read_wire(stream):
+    """Reads messages until the stream ends."""
     ours, theirs = socket.socketpair()
     with theirs, Wire(ours, "a stranger", timeout=5.0, limit=LIMIT) as wire:
         theirs.sendall(stream)
@@ -102,7 +106,11 @@ def link(rng):
     """Fuzzes a Link of a group that has memory posted for some of the frames."""
     tag = tag_of(0, False, 0, "a call")
     good = b"".join(some_frame(tag, rng) for _ in range(rng.randint(1, 8)))
-    stream = garbage(rng) if rng.random() < 0.1 else mutated(good, rng)
+    read_link(garbage(rng) if rng.random() < 0.1 else mutated(good, rng), tag)
+
+
+def read_link(stream, tag):
+    """Reads frames until the stream ends; memory is posted for three of this tag."""
     ours, theirs = socket.socketpair()
     link = Link(ours, MEMBER, {stream_of(tag): tag}, set())
     with theirs, contextlib.closing(link):

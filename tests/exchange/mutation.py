@@ -1,5 +1,6 @@
 """Mutates bytes in ways that tend to expose bugs in parsers."""
 
+import json
 import struct
 
 EDGES = [
@@ -19,6 +20,8 @@ EDGES = [
 WORDS = [b"SDL1", b"sparkdl1", b"[", b"]", b"{", b"}", b'"', b",", b"-", b"1e999", b"NaN", b"null",
          b'"|O"', b'"<f8"', b"99999999999999999999", b"\xff\xfe", b"\x00" * 24]  # fmt: skip
 
+VALUES = [None, True, -1, 0, 1 << 63, 1.5, 1e308, "", "x", [], [1], [[1]], {}, {"a": 1}]
+
 
 def mutated(data, rng):
     """Returns the bytes after one to four changes, which may cancel out; rng is a random.Random."""
@@ -26,6 +29,26 @@ def mutated(data, rng):
     for _ in range(rng.randint(1, 4)):
         rng.choice(CHANGES)(data, rng)
     return bytes(data)
+
+
+def json_mutated(data, rng):
+    """Returns a JSON text with another value at one of its places; None for other bytes."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    left, places = [document], []
+    while left:
+        holder = left.pop()
+        if isinstance(holder, dict | list):
+            keys = holder if isinstance(holder, dict) else range(len(holder))
+            places += [(holder, key) for key in keys]
+            left += [holder[key] for key in keys]
+    if not places:
+        return None
+    holder, key = rng.choice(places)
+    holder[key] = rng.choice(VALUES)
+    return json.dumps(document).encode()
 
 
 def garbage(rng, longest=2000):

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.exchange import fuzz
-from tests.exchange.mutation import CHANGES, mutated
+from tests.exchange.mutation import CHANGES, json_mutated, mutated
 
 
 @pytest.mark.slow
@@ -29,3 +29,10 @@ def test_every_change_changes_something(change):
 def test_a_case_can_be_repeated():
     once, again = (mutated(b"12345678", random.Random("x")) for _ in range(2))
     assert once == again
+
+
+def test_one_value_of_a_json_text_changes():
+    text = b'{"a": [0, {"b": "c"}]}'
+    found = {json_mutated(text, random.Random(seed)) for seed in range(200)}
+    assert {b'{"a": {}}', b'{"a": [0, -1]}', b'{"a": [0, {"b": null}]}'} <= found
+    assert not any(json_mutated(other, random.Random(0)) for other in (b"[", b"3", b"\xff", b"[]"))

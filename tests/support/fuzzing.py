@@ -10,7 +10,8 @@ def fuzz_arguments(doc, targets):
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=targets)
-    parser.add_argument("--case", type=int)
+    parser.add_argument("--case")
+    parser.add_argument("--guided", metavar="FOLDER")
     given = parser.parse_args()
     return given, (given.only,) if given.only else tuple(targets)
 
