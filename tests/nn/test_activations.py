@@ -86,6 +86,17 @@ def test_rational_tanh_has_its_slope_at_0():
     np.testing.assert_allclose(gx, [1.7159 * 2 / 3])
 
 
+@pytest.mark.parametrize("kind, largest", [("float16", 6e4), ("float32", 3e38)])
+def test_rational_tanh_of_large_numbers_is_its_limit(kind, largest):
+    def function(x):
+        return ops.cast(activations.RationalTanh().apply(ops.cast(x, kind)), "float32")
+
+    x = np.array([-largest, -30, 30, largest], np.float32)
+    np.testing.assert_allclose(function(x), 1.7159 * np.sign(x), rtol=1e-3)
+    _, (gx,) = value_and_grad(lambda x: ops.sum(function(x)))(x)
+    np.testing.assert_allclose(gx, 0, atol=1e-3)
+
+
 @pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 3, 2, 4, 5)], ids=["images", "volumes"])
 def test_softmax_of_images_and_volumes_is_over_channels(shape, rng, x64):
     x = rng.normal(size=shape)

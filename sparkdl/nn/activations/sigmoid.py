@@ -41,8 +41,9 @@ class HardTanh(ActivationFunction, name="hard_tanh"):
 class RationalTanh(ActivationFunction, name="rational_tanh"):
     """1.7159 tanh(2 x / 3), with tanh(y) as sign(y) (1 - 1 / (1 + |y| + y^2 + 1.41645 y^4)).
 
-    DL4J RATIONALTANH. Written as y (1 + |y| + 1.41645 |y|^3) / (1 + |y| + y^2 + 1.41645 y^4), the
-    same number, so that the gradient at 0 is right as well.
+    DL4J RATIONALTANH. Written as u (r^2 + 1.41645 |u|^3) / (r^2 (r + u^2) + 1.41645 u^4), the same
+    number, with u = y / (1 + |y|) and r = 1 / (1 + |y|): the gradient at 0 is right as well, and
+    nothing overflows.
 
     References
     ----------
@@ -51,9 +52,11 @@ class RationalTanh(ActivationFunction, name="rational_tanh"):
 
     def apply(self, x: Value) -> Value:
         y = ops.mul(x, 2 / 3)
-        size, square = ops.abs(y), ops.square(y)
-        above = size + 1.0 + size * square * 1.41645
-        return y * 1.7159 * above / (size + 1.0 + square + ops.square(square) * 1.41645)
+        r = 1.0 / (ops.abs(y) + 1.0)
+        u = y * r
+        r2, u2 = ops.square(r), ops.square(u)
+        above = r2 + ops.abs(u) * u2 * 1.41645
+        return u * 1.7159 * above / (r2 * (r + u2) + ops.square(u2) * 1.41645)
 
 
 @dataclass(frozen=True, kw_only=True)
