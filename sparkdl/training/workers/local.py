@@ -6,6 +6,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Event, Timer
+from traceback import clear_frames
 from typing import Any, ClassVar
 
 from sparkdl.config import is_integer
@@ -196,7 +197,8 @@ class WorkerProcess:
         try:
             watch.start()  # inside `try`, so that an interrupt cannot leave it running
             yield
-        except (EOFError, OSError):
+        except (EOFError, OSError) as error:
+            clear_frames(error.__traceback__)  # they have a copy of the job
             if expired.is_set():
                 raise WorkerError(f"{self}: {late} within {self.timeout} s") from None
             raise self.loss_error("in the middle of a round") from None

@@ -1,5 +1,7 @@
 """Worker processes that end, hang or cannot read: others neither wait nor take over their work."""
 
+from traceback import walk_tb
+
 import numpy as np
 import psutil
 import pytest
@@ -30,6 +32,18 @@ def test_a_process_that_was_killed_between_rounds_is_named(two):
     with pytest.raises(WorkerError, match=rf"^worker 0 \(process {worker.process.pid}\): ended"):
         two.run_round(tasks.block_numbers, blocks_of(two), [0, 1], None, 2)
     assert still_works(two)
+
+
+def test_the_error_of_a_job_that_was_not_sent_keeps_no_copy_of_it(two):
+    """Its copy would end with a warning, too, if the error ends in a cycle: Python 3.13 and on."""
+    worker = two._processes[0]
+    worker.process.kill()
+    worker.process.join()
+    with pytest.raises(WorkerError, match="worker 0") as caught:
+        two.run_round(tasks.block_numbers, blocks_of(two), [0, 1], None, 2)
+    frames = [frame for frame, _ in walk_tb(caught.value.__context__.__traceback__)]
+    values = [value for frame in frames for value in frame.f_locals.values()]
+    assert not [value for value in values if isinstance(value, (bytes, memoryview))]
 
 
 def test_a_process_that_ends_itself_is_named(two):
