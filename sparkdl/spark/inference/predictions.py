@@ -113,7 +113,7 @@ def check_new(names, new):
         )
     if len(set(new_names)) < len(new_names):
         given = [field.name for field in new]
-        raise ConfigError(f"columns of predictions must have a name each, got {given}")
+        raise ConfigError(f"new columns must have different names, got {given}")
 
 
 def check_kept(fields):

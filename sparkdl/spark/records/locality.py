@@ -77,10 +77,20 @@ def preferred_hosts(spans, blocks_of):
 
 
 def blocks_of(sc, path, known):
-    """Returns [(start, stop, hosts)] of a file's blocks; [] if it is not on HDFS."""
+    """Returns [(start, stop, hosts)] of a file's blocks; [] if it is not on HDFS.
+
+    A file system that has failed to tell of one file is asked no more, as Hadoop's client may have
+    tried for minutes.
+
+    Parameters
+    ----------
+    known : dict
+        {path or failed file system: blocks} so far.
+    """
     if path.partition(":")[0] not in SCHEMES:
         return []
-    if path not in known:
+    system = "/".join(path.split("/", 3)[:3])  # hdfs://host
+    if path not in known and system not in known:
         try:
             known[path] = ask_block_hosts(sc, path)
         except (Py4JJavaError, PySparkException) as error:  # pyspark makes its own of some
@@ -89,8 +99,8 @@ def blocks_of(sc, path, known):
                 f"{path}: Spark cannot say where its blocks lie, so tasks run anywhere: {text}",
                 stacklevel=2,
             )
-            known[path] = []
-    return known[path]
+            known[system] = []
+    return known.get(path, [])
 
 
 def ask_block_hosts(sc, path):

@@ -157,6 +157,14 @@ class Tokenizer:
             tokens.
         pad : bool
             Whether to pad all texts to `steps` tokens, at the end.
+
+        Raises
+        ------
+        ConfigError
+            For an invalid option, and where the DataFrame has a new column already, or one named
+            "sparkdl_tokens", which is used on the way.
+        DataError
+            For a column that is missing or holds no texts.
         """
         columns = (column,) if isinstance(column, str) else tuple(column)
         check_texts(frame, columns)
@@ -166,7 +174,7 @@ class Tokenizer:
             raise ConfigError("Tokenizer.steps must be given where pad is True, got None")
         new = {"ids": ids, "mask": mask, "segments": segments}
         new = {part: name for part, name in new.items() if name is not None}
-        check_new(frame.columns, [StructField(name, LISTS) for name in new.values()])
+        check_new(frame.columns, [StructField(name, LISTS) for name in (HELD, *new.values())])
         encoded = column_encoder(tuple(new), self.content, steps, pad)(*map(quote_name, columns))
         wide = frame.withColumn(HELD, encoded)
         added = (F.col(HELD)[part].alias(name) for part, name in new.items())

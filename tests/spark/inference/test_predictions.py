@@ -208,7 +208,7 @@ def test_two_networks_predict_side_by_side(net, spark):
     assert [row["class"] for row in found] == expected[1].argmax(axis=1).tolist()
     with pytest.raises(ConfigError, match="must not have the columns .'probability'. yet; .* give"):
         other.predict(net.predict(frame), prediction="class")
-    with pytest.raises(ConfigError, match="must have a name each, got .'p', 'P'."):
+    with pytest.raises(ConfigError, match="new columns must have different names, got .'p', 'P'."):
         net.predict(frame, prediction="p", probability="P")
 
 

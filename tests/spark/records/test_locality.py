@@ -1,7 +1,9 @@
 """Preferred hosts of a task, from the locations of the blocks that it reads."""
 
 import pytest
+from pyspark.errors import PySparkException
 
+from sparkdl.spark.records import locality
 from sparkdl.spark.records.locality import blocks_of, preferred_hosts
 
 BLOCKS = {
@@ -31,3 +33,20 @@ def test_who_has_most_of_it(spans, hosts):
 @pytest.mark.parametrize("path", ["/a", "file:///a", "memory://a", "s3a://bucket/a"])
 def test_only_hdfs_is_asked(path):
     assert blocks_of(None, path, {}) == []
+
+
+def test_a_file_system_that_fails_is_asked_once(monkeypatch):
+    asked = []
+
+    def ask(sc, path):
+        asked.append(path)
+        if path.startswith("hdfs://down"):
+            raise PySparkException("no NameNode answers")
+        return [(0, 10, ["one"])]
+
+    monkeypatch.setattr(locality, "ask_block_hosts", ask)
+    known = {}
+    with pytest.warns(UserWarning, match="hdfs://down/a: Spark cannot say .* no NameNode") as told:
+        found = [blocks_of(None, f"hdfs://{path}", known) for path in ("down/a", "up/b", "down/c")]
+    assert found == [[], [(0, 10, ["one"])], []]
+    assert asked == ["hdfs://down/a", "hdfs://up/b"] and len(told) == 1

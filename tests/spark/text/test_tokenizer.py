@@ -147,9 +147,12 @@ def test_what_cannot_be_is_refused(frame, saved, tmp_path):
         ({"steps": 0}, "steps must be an integer >= 1, got 0"),
         ({"pad": True}, "steps must be given where pad is True"),
         ({"ids": "TEXT"}, "must not have the columns"),
+        ({"mask": "features"}, "new columns must have different names, got"),
     ):
         with pytest.raises(ConfigError, match=words):
             tokenizer.transform(frame, "text", **options)
+    with pytest.raises(ConfigError, match=r"must not have the columns \['sparkdl_tokens'\]"):
+        tokenizer.transform(frame.withColumn("sparkdl_tokens", frame["id"]), "text")
     with pytest.raises(DataError, match="must hold texts, got int"):
         tokenizer.transform(frame, "id")
     with pytest.raises(DataError, match="has no column 'texts'"):
