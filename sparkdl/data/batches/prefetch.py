@@ -5,6 +5,9 @@ import weakref
 from collections import deque
 
 from sparkdl.errors import ConfigError
+from sparkdl.thread_start import start_thread
+
+LOOK = 1.0  # seconds between two looks whether the thread that reads ahead still lives
 
 
 def prefetch(iterator, depth):
@@ -30,13 +33,13 @@ class Prefetch:
         )
         self._close = weakref.finalize(self, self._buffer.stop)
         self._thread = thread
-        thread.start()
+        start_thread(thread)
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        return self._buffer.get()
+        return self._buffer.get(self._thread.is_alive)
 
     def close(self, timeout=5.0):
         """Stops reading; waits at most `timeout` seconds for the item being read."""
@@ -69,13 +72,18 @@ class Buffer:
             self._ended, self._error = True, None if self._stopped else error
             self._changed.notify_all()
 
-    def get(self):
+    def get(self, is_filled):
         """Returns the next item.
 
-        At the end it raises StopIteration, or once the source's error.
+        At the end it raises StopIteration, or once the source's error; a MemoryError if nobody
+        fills the buffer any more, as is_filled() says.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._items or self._ended or self._stopped)
+            while not self._changed.wait_for(
+                lambda: self._items or self._ended or self._stopped, LOOK
+            ):
+                if not is_filled():
+                    raise MemoryError("reading ahead had no memory even to say so")
             if self._items:
                 item = self._items.popleft()
                 self._changed.notify_all()

@@ -8,6 +8,7 @@ from queue import Empty, SimpleQueue
 from sparkdl.data.hadoop import kerberos
 from sparkdl.data.hadoop.name_node import refusal
 from sparkdl.data.hadoop.streams import NoAnswer, RequestRefused, Unreachable, reason
+from sparkdl.thread_start import start_thread
 
 # Seconds for an answer or a piece. Linux takes 127 s to detect a lost host, after which the library
 # asks another.
@@ -36,7 +37,7 @@ def call_within(seconds, failure, call, *arguments):
         except BaseException as error:
             ended.put((None, error))
 
-    threading.Thread(target=run, name="sparkdl-hdfs", daemon=True).start()
+    start_thread(threading.Thread(target=run, name="sparkdl-hdfs", daemon=True))
     try:
         result, error = ended.get(timeout=seconds)
     except Empty:

@@ -18,6 +18,7 @@ from sparkdl.exchange.liveness.faults import (
     root_obstacle,
 )
 from sparkdl.exchange.liveness.pause import PauseDetector
+from sparkdl.thread_start import start_thread
 
 log = logging.getLogger(__name__)
 
@@ -253,7 +254,7 @@ class ProgressEngine:
         """Wakes the background thread, starting it if necessary; the caller holds `_news`."""
         if self._thread is None and not self._closed:
             thread = threading.Thread(target=self._background, name="sparkdl-progress", daemon=True)
-            thread.start()
+            start_thread(thread)
             self._thread = thread
         self._news.notify()
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from sparkdl.exchange.connections.deadline import Deadline
 from sparkdl.exchange.connections.handshake import HandshakeRefused
 from sparkdl.exchange.connections.sockets import format_address, hang_up, wake
+from sparkdl.thread_start import CURE, NoThread, start_thread
 
 MOST = 128  # concurrent handshakes; further callers wait in the listen backlog
 GRACE = 1.0  # seconds after which the oldest handshake may be evicted to make room
 TICK = 0.5
-NO_THREAD = (
-    "no thread could be started; raise the number of processes (ulimit -u) or the address space "
-    "(ulimit -v, spark.executor.pyspark.memory) that this process may have"
-)
+PATIENCE = 5.0  # seconds without a thread for any handshake
+NO_THREAD = f"no thread could be started; {CURE}"
 log = logging.getLogger(__name__)
 
 
@@ -56,16 +55,19 @@ class Admission:
         Seconds for each handshake.
     tick : callable
         Called about every half second, or more often.
+    fail : callable
+        Called with a NoThread when no handshake has got a thread for PATIENCE seconds.
     """
 
-    def __init__(self, listener, examine, refused, limit, tick):
+    def __init__(self, listener, examine, refused, limit, tick, fail):
         self._listener, self._examine, self._tick = listener, examine, tick
+        self._fail, self._starved_since = fail, None
         self._refused, self._limit = refused, limit
         self._pending, self._changed = {}, threading.Condition()
         self._closed = False
         listener.settimeout(TICK)
         self._thread = threading.Thread(target=self._run, name="sparkdl-admission", daemon=True)
-        self._thread.start()
+        start_thread(self._thread)
 
     def close(self):
         """Stops admitting connections and ends all handshakes."""
@@ -100,10 +102,14 @@ class Admission:
         with self._changed:
             self._pending[id(connection)] = connection
         try:
-            thread.start()
-        except RuntimeError:  # out of threads, which is transient: keep listening
+            start_thread(thread)
+            self._starved_since = None
+        except NoThread as error:  # perhaps for a moment: keep listening
             self._leave(connection, NO_THREAD)
             hang_up(connection.sock)
+            self._starved_since = self._starved_since or time.monotonic()
+            if time.monotonic() - self._starved_since > PATIENCE:
+                self._fail(error)
 
     def _receive(self, connection):
         reason = let_in = None

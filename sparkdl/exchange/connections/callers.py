@@ -8,6 +8,7 @@ from collections import deque
 from sparkdl.errors import WorkerError
 from sparkdl.exchange.connections.admission import NO_THREAD
 from sparkdl.exchange.connections.sockets import hang_up, wake
+from sparkdl.thread_start import NoThread, start_thread
 
 MOST = 1024  # queued callers per channel
 log = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ class Callers:
         self.stall_timeout = stall_timeout
         self._waiting, self._handlers, self._connections = {}, {}, {}
         self._changed = threading.Condition()
-        self._closed = False
+        self._closed, self._error = False, None
 
     def has_room(self, channel):
         """Returns whether the channel's queue has room for another caller."""
@@ -41,13 +42,17 @@ class Callers:
     def take(self, channel, timeout):
         """Returns (rank, socket) of the next caller of a channel.
 
-        Raises WorkerError if none arrives in time.
+        Raises WorkerError if none arrives in time, or the error given to `fail`.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._waiting.get(channel), timeout)
+            self._changed.wait_for(
+                lambda: self._closed or self._error or self._waiting.get(channel), timeout
+            )
             if self._closed:
                 raise WorkerError(f"the endpoint was closed while channel {channel!r} was awaited")
             if not self._waiting.get(channel):
+                if self._error is not None:
+                    raise self._error
                 raise WorkerError(f"nobody connected to channel {channel!r} within {timeout:g} s")
             _, rank, sock = self._waiting[channel].popleft()
             return rank, sock
@@ -58,6 +63,12 @@ class Callers:
             self._handlers[channel] = handler
             for _, rank, sock in self._waiting.pop(channel, ()):
                 self._attend(channel, rank, sock)
+
+    def fail(self, error):
+        """Makes `take` raise this error, as nobody will come any more."""
+        with self._changed:
+            self._error = error
+            self._changed.notify_all()
 
     def expire(self):
         """Hangs up on callers that have waited too long; returns how many."""
@@ -98,8 +109,8 @@ class Callers:
         )
         self._connections[thread] = sock
         try:
-            thread.start()
-        except RuntimeError:  # the caller must not wait for a thread that never comes
+            start_thread(thread)
+        except NoThread:  # the caller must not wait for a thread that never comes
             del self._connections[thread]
             log.warning("rank %d on channel %s: %s", rank, channel, NO_THREAD)
             hang_up(sock)

@@ -83,7 +83,9 @@ class Endpoint:
         self.refused = Counter()
         self._callers = Callers(timeout)
         limit = min(timeout, HANDSHAKE)
-        self._admission = Admission(listener, self._examine, self.refused, limit, self._expire)
+        self._admission = Admission(
+            listener, self._examine, self.refused, limit, self._expire, self._callers.fail
+        )
 
     def connect(self, address, channel, rank=0, timeout=None):
         """Connects to `channel` of the Endpoint at `address` as `rank`, and returns the socket.
@@ -106,7 +108,8 @@ class Endpoint:
         Raises
         ------
         WorkerError
-            If no caller arrives within `timeout` (None: the endpoint's) seconds.
+            If no caller arrives within `timeout` (None: the endpoint's) seconds, or callers
+            cannot be answered, as this process may have no more threads (NoThread).
         """
         check_channel(channel)
         return self._callers.take(channel, self.timeout if timeout is None else timeout)

@@ -13,6 +13,7 @@ import threading
 import time
 
 from sparkdl.exchange.connections.sockets import hang_up
+from sparkdl.thread_start import NoThread, start_thread
 
 BLOCK = 1 << 18
 LINGER = 5.0  # seconds to send the last bytes after our side has closed
@@ -31,8 +32,8 @@ def plain(safe):
     thread = threading.Thread(target=Pump(safe, inner).run, name="sparkdl-tls", daemon=True)
     running[thread] = inner
     try:
-        thread.start()
-    except RuntimeError:  # out of threads
+        start_thread(thread)
+    except NoThread:
         del running[thread]
         for sock in (outer, inner):
             sock.close()

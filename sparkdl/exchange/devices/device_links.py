@@ -8,6 +8,7 @@ from sparkdl.exchange.connections.deadline import Deadline
 from sparkdl.exchange.devices.choice import DeviceInfo, obstacle
 from sparkdl.exchange.devices.group import DeviceGroup
 from sparkdl.exchange.devices.process_exit import end_soon
+from sparkdl.thread_start import start_thread
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ def join(link, invitation, group):
             outcome.append(error)
 
     thread = threading.Thread(target=meet, name="sparkdl-nccl", daemon=True)
-    thread.start()
+    start_thread(thread)
     try:
         while thread.is_alive():
             thread.join(PAUSE)

@@ -7,6 +7,7 @@ from collections import deque
 from contextlib import suppress
 
 from sparkdl.errors import DeviceError, WorkerError
+from sparkdl.thread_start import start_thread
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ class Watchdog:
     def _begin(self):
         if self._thread is None:
             thread = threading.Thread(target=self._run, name="sparkdl-watchdog", daemon=True)
-            thread.start()
+            start_thread(thread)
             self._thread = thread
         self._news.notify()
 

@@ -3,6 +3,8 @@
 import queue
 import threading
 
+from sparkdl.thread_start import start_thread
+
 
 class StepJob:
     """A call that runs in the background, step by step.
@@ -61,7 +63,7 @@ class JobThread:
     def put(self, job):
         if self._thread is None:
             thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            thread.start()
+            start_thread(thread)
             self._thread = thread
         self._jobs.put(job)
 

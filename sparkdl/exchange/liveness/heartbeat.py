@@ -9,6 +9,8 @@ import threading
 import time
 import weakref
 
+from sparkdl.thread_start import start_thread
+
 log = logging.getLogger(__name__)
 
 
@@ -25,10 +27,9 @@ class Heartbeat:
         with self._changed:
             self._due[target] = [every, time.monotonic() + every]
             if self._thread is None or not self._thread.is_alive():  # threads do not survive a fork
-                self._thread = threading.Thread(
-                    target=self._run, name="sparkdl-heartbeat", daemon=True
-                )
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="sparkdl-heartbeat", daemon=True)
+                start_thread(thread)
+                self._thread = thread
             self._changed.notify()
 
     def discard(self, target):

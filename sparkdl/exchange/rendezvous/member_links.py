@@ -9,6 +9,7 @@ from sparkdl.errors import PeerError, WorkerError
 from sparkdl.exchange.connections.deadline import Deadline
 from sparkdl.exchange.connections.sockets import hang_up
 from sparkdl.exchange.rendezvous.member import GroupMember
+from sparkdl.thread_start import NoThread
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -72,6 +73,8 @@ def dial_member(member, endpoint, channel, rank, limit):
 def answer_member(members, rank, sockets, endpoint, channel, limit):
     try:
         return endpoint.accept(channel, limit.remaining())
+    except NoThread:  # of this process
+        raise
     except (WorkerError, TimeoutError) as error:
         missing = [m for m in members if m.rank not in sockets and m.rank != rank]
         names = ", ".join(f"{m.rank} on {m.host}" for m in missing[:20])

@@ -16,6 +16,7 @@ from sparkdl.spark.gpu_process.dispatch import run_on_device
 from sparkdl.spark.jobs.shared_value import LocalValue
 from sparkdl.spark.launch.team import WorkerRank
 from sparkdl.spark.launch.worker_training import train
+from sparkdl.thread_start import start_thread
 
 log = logging.getLogger(__name__)
 MEETING = 60.0  # seconds for all tasks of a stage, which begin together, to exchange messages
@@ -102,7 +103,7 @@ class OwnWorker:
     def __init__(self, work):
         self._error, self._done = None, False
         self._thread = Thread(target=self._run, args=(work,), daemon=True)
-        self._thread.start()
+        start_thread(self._thread)
 
     def error(self):
         return self._error
@@ -149,7 +150,7 @@ def tell_all(context, text, limit=MEETING):
             log.error("%s", error)
 
     thread = Thread(target=meet, daemon=True)
-    thread.start()
+    start_thread(thread)
     thread.join(limit)
     if not told:
         raise WorkerError(

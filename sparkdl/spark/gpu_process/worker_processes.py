@@ -5,6 +5,7 @@ from queue import SimpleQueue
 from threading import Thread
 
 from sparkdl.spark.gpu_process.dispatch import compute_in_process, gpus, open_process, turn
+from sparkdl.thread_start import start_thread
 
 END = object()
 
@@ -41,7 +42,7 @@ def run_workers(device, compute, items, workers, team):
             process = stack.enter_context(open_process(addresses, False, index))
             own_items = iter(queues[worker.rank].get, END)
             work = compute_in_process(process, device, compute, own_items, worker)
-            Thread(target=run, args=(work, ends), daemon=True).start()
+            start_thread(Thread(target=run, args=(work, ends), daemon=True))
         for key, value in items:
             queues[team.rank(key)].put((key, value))
         end(queues)

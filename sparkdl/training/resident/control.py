@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import closing, suppress
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from sparkdl.error_messages import error_to_json
 from sparkdl.errors import SparkdlError, WorkerError
 from sparkdl.exchange.connections.dialer import dial
 from sparkdl.exchange.messages.wire import Wire
+from sparkdl.thread_start import NoThread, start_thread
 from sparkdl.training.resident.orders import Orders
 
 CHANNEL = "control"
@@ -44,7 +46,13 @@ class Control:
         )
         self.orders = Orders(shared.state.rounds, self.check)
         self._watch = threading.Thread(target=self._listen, name="sparkdl-control", daemon=True)
-        self._watch.start()
+        try:
+            start_thread(self._watch)
+        except NoThread as error:
+            with closing(self._wire), suppress(SparkdlError):  # the driver may be gone, too
+                self.report_failure(error)
+                self._wire.finish(timeout)
+            raise
 
     def take_share(self):
         """Returns the share and drops it here, as it may be most of a worker's memory."""

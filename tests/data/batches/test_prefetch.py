@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkdl.data import prefetch
+from sparkdl.data.batches.prefetch import Buffer
 from sparkdl.errors import ConfigError
 
 pytestmark = pytest.mark.timeout(30)
@@ -158,3 +159,17 @@ def test_reading_and_computing_overlap():
 def test_a_negative_depth_is_refused():
     with pytest.raises(ConfigError, match="at least 0 items, got -1"):
         prefetch([], -1)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_dies_without_a_word_is_not_awaited(monkeypatch):
+    """As one that lacks memory even to record its error."""
+
+    def lack_memory(buffer, error=None):
+        raise MemoryError
+
+    monkeypatch.setattr(Buffer, "end", lack_memory)
+    batches = prefetch([1], 2)
+    assert next(batches) == 1
+    with pytest.raises(MemoryError, match="reading ahead had no memory"):
+        next(batches)

@@ -10,11 +10,13 @@ from functools import partial
 import pytest
 
 from sparkdl.errors import ConfigError, PeerError, WorkerError
+from sparkdl.exchange.connections import admission as admission_module
 from sparkdl.exchange.connections.admission import NO_THREAD, Admission
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.connections.handshake import HELLO, PROTOCOL
 from sparkdl.exchange.connections.job_tls import JobTls
 from sparkdl.exchange.connections.sockets import BUFFER, LIMITS, kernel_limit
+from sparkdl.thread_start import NoThread
 from tests.exchange.few_threads import no_thread
 from tests.exchange.pairs import OTHER, SECRET
 
@@ -43,7 +45,7 @@ def test_who_is_let_in_is_out_of_the_reach_of_who_ends_handshakes():
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         admission = Admission(
-            listener, lambda one: partial(let_in, one), Counter(), 5.0, lambda: None
+            listener, lambda one: partial(let_in, one), Counter(), 5.0, lambda: None, None
         )
         with socket.create_connection(listener.getsockname()):
             assert ready.wait(5)
@@ -211,6 +213,15 @@ def test_the_door_stays_open_when_there_are_no_more_threads(endpoint, monkeypatc
     assert endpoint.refused == {NO_THREAD: 1}
     [record] = caplog.records  # without a traceback: callers try again at once, for a minute
     assert "spark.executor.pyspark.memory" in record.getMessage() and not record.exc_info
+
+
+def test_who_gets_no_thread_for_callers_awaits_none(endpoint, monkeypatch):
+    monkeypatch.setattr(admission_module, "PATIENCE", 0.2)
+    with no_thread(monkeypatch, "sparkdl-handshake"):
+        with pytest.raises(PeerError, match="did not answer"):  # its caller is told nothing
+            endpoint.connect(endpoint.address, "links", timeout=2)
+        with pytest.raises(NoThread, match="can't start new thread; raise the number of proc"):
+            endpoint.accept("links", timeout=60)
 
 
 def test_who_gets_no_thread_of_a_handler_is_sent_away(endpoint, monkeypatch, caplog):

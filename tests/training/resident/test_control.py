@@ -2,17 +2,21 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from sparkdl.error_messages import error_from_json
 from sparkdl.errors import DivergedError, PeerError, ShapeError, WorkerError
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.connections.job_tls import JobTls
 from sparkdl.exchange.messages.wire import Wire
+from sparkdl.thread_start import NoThread
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.resident.control import CHANNEL, Control, is_loss, send_arrays
+from tests.exchange.few_threads import no_thread
 
 SECRET, LIMIT = b"the secret of this launch", 5.0
 GONE = ModuleNotFoundError("No module named 'sparkdl.engine'", name="sparkdl.engine")
@@ -39,19 +43,23 @@ def test_whether_workers_begin_anew(error, begins_anew):
     assert is_loss(error) == begins_anew
 
 
+def setup_of(address, layers):
+    """What Control takes of a FitSetup."""
+    return SimpleNamespace(
+        master=AllReduceSGD(timeout=LIMIT),
+        secret=SECRET,
+        address=address,
+        state=SimpleNamespace(rounds=0),
+        layers=layers,
+    )
+
+
 @pytest.fixture(params=["plain", "TLS"])
 def ends(request):
     """The Control of a worker, and its driver's Wire, which has not been read yet."""
     layers = {"tls": JobTls.new()} if request.param == "TLS" else {}
     with Endpoint(SECRET, timeout=LIMIT, **layers) as endpoint:
-        shared = SimpleNamespace(
-            master=AllReduceSGD(timeout=LIMIT),
-            secret=SECRET,
-            address=endpoint.address,
-            state=SimpleNamespace(rounds=0),
-            layers=layers,
-        )
-        made = []
+        shared, made = setup_of(endpoint.address, layers), []
         warnings = SimpleNamespace(take=list)
         worker = threading.Thread(target=lambda: made.append(Control(shared, 0, warnings)))
         worker.start()
@@ -95,3 +103,21 @@ def test_a_worker_whose_driver_is_gone_ends_at_once(ends):
     start = time.monotonic()
     control.close()
     assert time.monotonic() - start < LIMIT / 2
+
+
+def test_a_worker_that_gets_no_thread_tells_the_driver_so(monkeypatch):
+    with Endpoint(SECRET, timeout=LIMIT) as endpoint, ThreadPoolExecutor(1) as one:
+        with no_thread(monkeypatch, "sparkdl-control"):
+            made = one.submit(
+                Control, setup_of(endpoint.address, {}), 0, SimpleNamespace(take=list)
+            )
+            _, sock = endpoint.accept(CHANNEL)
+            with Wire(sock, "the worker", LIMIT) as wire:
+                for _ in range(2):
+                    send_arrays(wire, {})
+                meta, _ = wire.receive()
+            with pytest.raises(NoThread):
+                made.result()
+    error = error_from_json(meta, "worker 0")
+    assert (meta["kind"], meta["lost"], type(error)) == ("failed", True, WorkerError)
+    assert "can't start new thread; raise the number of processes (ulimit -u" in str(error)

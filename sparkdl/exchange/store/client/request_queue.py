@@ -13,6 +13,7 @@ import numpy as np
 from sparkdl.error_messages import error_to_json
 from sparkdl.errors import PeerError
 from sparkdl.exchange.store.client.reply import check_reply
+from sparkdl.thread_start import start_thread
 
 
 class RequestQueue:
@@ -20,7 +21,7 @@ class RequestQueue:
 
     def __init__(self, server):
         self.server, self._requests = server, SimpleQueue()
-        Thread(target=self._run, daemon=True).start()
+        start_thread(Thread(target=self._run, daemon=True))
 
     def ask(self, meta, arrays=(), into=None):
         """Returns a Future of the answer (object, arrays); arrays are received into `into`."""

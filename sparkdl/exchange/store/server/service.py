@@ -15,6 +15,7 @@ from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import DataError, PeerError, SparkdlError
 from sparkdl.exchange.messages.message import pack_message
 from sparkdl.exchange.messages.wire import Wire
+from sparkdl.thread_start import NoThread, start_thread
 
 log = logging.getLogger(__name__)
 AHEAD = 16  # queued requests per worker
@@ -43,6 +44,8 @@ class Service:
                 connection.run()
             except PeerError as error:
                 self.on_disconnect(rank, error)
+            except NoThread as error:  # of this process
+                self.shard.fail(PeerError(None, self.shard.roster.host, str(error)))
             finally:
                 with self._changed:
                     self._connections[rank] = None
@@ -133,7 +136,7 @@ class WorkerConnection:
 
     def run(self):
         """Runs until the worker hangs up; raises the PeerError."""
-        Thread(target=self._answer, daemon=True).start()
+        start_thread(Thread(target=self._answer, daemon=True))
         try:
             while True:
                 request = self._wire.receive(waiting_for="a request")
