@@ -164,18 +164,15 @@ class NetworkInUse:
         `make` receives the records' transform; a source has its own.
         """
         state, master = self.network.state, self._master_on(device)
-        evaluator = make(records.transform)
+        evaluator, schema = make(records.transform), schema_of(self.conf, True, records.transform)
         if is_connect(self.sc):
             from sparkdl.spark.connect.evaluation import evaluate as connect_evaluate
 
-            schema, model = (
-                schema_of(self.conf, True, records.transform),
-                self._model_of(state, master),
-            )
+            model = self._model_of(state, master)
             return connect_evaluate(model, records, schema, evaluator, master.task_device)
         with living_jvm("the evaluation"), one_call(self.sc):
-            unread = UnreadRecords(records, schema_of(self.conf, True, records.transform))
-            return self._evaluate(state, Validation(unread, evaluator), device)
+            data = Validation(UnreadRecords(records, schema), evaluator)
+            return self._evaluate(state, data, device)
 
     def _evaluate(self, state, data, device=None):
         master = self._master_on(device)

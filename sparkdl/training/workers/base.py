@@ -89,6 +89,16 @@ class Workers(Protocol):
     def load(self, data: Source, schema, size: int, options) -> Blocks:
         """Reads the data once and deals it into blocks of `size` records.
 
+        Parameters
+        ----------
+        data : Source
+            SparkWorkers: SparkRecords.
+        schema : Schema
+            Of the records, for `Schema.check`.
+        size : int
+        options : TrainingMaster
+            Its repartition, seed and storage_level count.
+
         Raises
         ------
         DataError
@@ -99,6 +109,18 @@ class Workers(Protocol):
         self, task, blocks: Blocks, chosen: list[int], shared: Any, depth: int
     ) -> Contribution:
         """Returns the contributions of a task per chosen block, summed in the order of `chosen`.
+
+        Parameters
+        ----------
+        task : module-level function, or a partial of one
+        blocks : Blocks
+            Returned by `load` of these workers.
+        chosen : list of int
+            Numbers of blocks.
+        shared : object
+            The same for all workers.
+        depth : int
+            Of the tree in which workers sum contributions; with 1 this process adds them all.
 
         Raises
         ------
