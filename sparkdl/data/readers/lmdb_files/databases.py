@@ -16,11 +16,12 @@ from sparkdl.data.readers.core.file_ranges import SMALLEST_RANGE
 from sparkdl.data.readers.encodings.datum import decode
 from sparkdl.data.readers.encodings.image_codec import EXIF_ORIENTATION
 from sparkdl.data.readers.lmdb_files.environment import CURE, data_file, reading, remote_file
+from sparkdl.data.readers.lmdb_files.file_layout import LONGEST_KEY, NODE
 from sparkdl.data.readers.lmdb_files.remote_keys import ends, first_value
 from sparkdl.data.source import SMALLEST_SPLIT, Split, split_bounds
 from sparkdl.errors import DataError
 
-SMALLEST_RECORD, LONGEST_KEY = 8, 511  # bytes of an LMDB's node header; of a key
+SMALLEST_RECORD = NODE.size  # bytes
 
 
 @dataclass(frozen=True, kw_only=True)

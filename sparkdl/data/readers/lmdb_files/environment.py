@@ -16,13 +16,11 @@ import lmdb
 from sparkdl.data import files
 from sparkdl.data.files import is_local, local_path
 from sparkdl.data.host_copy import host_copy
+from sparkdl.data.readers.lmdb_files.file_layout import LARGEST_PAGE, MAGIC, VERSION
 from sparkdl.data.readers.lmdb_files.pages import Damage, check_ends, check_range, tree_of
 from sparkdl.errors import DataError
 
-MAGIC, VERSION = 0xBEEFC0DE, 1
-PAGE_HEADER = 16
-META = struct.Struct("=IIQQI92xQQ")  # magic, version, address, map size, page size, last page, txn
-LARGEST_PAGE = 65536
+META_PAGE = struct.Struct("=16xIIQQI92xQQ")  # also the page size, last page and transaction
 CURE = "copy or convert it again"
 OPEN = "already open in this process"  # LMDB's message if other code has the file open here
 ADDRESSES = (
@@ -120,9 +118,9 @@ def check_file(path, file):
     """Raises DataError unless the file is an LMDB and not truncated."""
     size = os.path.getsize(file)
     with open(file, "rb") as content:
-        first = _meta(path, content.read(PAGE_HEADER + META.size))
+        first = _meta(path, content.read(META_PAGE.size))
         content.seek(first.page_size)
-        page = content.read(PAGE_HEADER + META.size)
+        page = content.read(META_PAGE.size)
     second = _meta(path, page) if size >= 2 * first.page_size else first
     latest = max(first, second)
     need = max((latest.last_page + 1) * latest.page_size, 2 * first.page_size)
@@ -131,9 +129,9 @@ def check_file(path, file):
 
 
 def _meta(path, page):
-    if len(page) < PAGE_HEADER + META.size:
+    if len(page) < META_PAGE.size:
         raise DataError(f"{path}: must be an LMDB, got {len(page)} bytes; {CURE}")
-    magic, version, _, _, page_size, last_page, transaction = META.unpack_from(page, PAGE_HEADER)
+    magic, version, _, _, page_size, last_page, transaction = META_PAGE.unpack_from(page)
     if magic != MAGIC or not 0 < page_size <= LARGEST_PAGE:
         raise DataError(f"{path}: must be an LMDB, but does not begin like one; {CURE}")
     if version != VERSION:

@@ -3,10 +3,6 @@
 LMDB is C code on a mapped file: a damaged number in a page makes it read out of bounds, which kills
 the process. So this module first walks from the root to the leaves of a range, as LMDB does, and
 checks that each page and node lies within bounds.
-
-References
-----------
-The page layout of LMDB 0.9, lmdb's mdb.c: MDB_page, MDB_node, MDB_meta.
 """
 
 import os
@@ -18,25 +14,26 @@ from itertools import pairwise
 
 import numpy as np
 
-from sparkdl.data.readers.lmdb_files.remote_keys import (
+from sparkdl.data.readers.lmdb_files.file_layout import (
     BIG,
     BRANCH,
+    DB,
     DEEPEST,
+    LARGEST_PAGE,
     LEAF,
+    LONGEST_KEY,
+    META,
     NODE,
     PAGE,
+    SMALLEST_PAGE,
     SUB,
 )
 
-META = struct.Struct("=IIQQ")  # magic, version, address, map size
-DB = struct.Struct("=IHHQQQQQ")  # pad, flags, depth, pages of three kinds, entries, root
 META_SIZE = PAGE.size + META.size + 2 * DB.size + 16
-SMALLEST_PAGE, LARGEST_PAGE = 512, 65536
 FIXED_MAP, DUPLICATES, METAS = 1, 4 | 16 | 32, 8
 KINDS = 0x6F  # mask of the page flags that give its kind
 WORD = 2  # size in bytes of a page's numbers
 AT_ONCE = 512  # leaves
-LONGEST_KEY = 511
 MOST_FILES, MOST_BRANCHES = 16, 4096  # numbers of entries that are cached
 
 _trees: OrderedDict[tuple[str | int, ...], "CheckedTree"] = OrderedDict()

@@ -1,25 +1,24 @@
-"""First and last record of a remote LMDB, found by reading only a few pages.
-
-References
-----------
-The page layout of LMDB 0.9, lmdb's mdb.c: MDB_page, MDB_node, MDB_meta.
-"""
+"""First and last record of a remote LMDB, found by reading only a few pages."""
 
 import struct
 from contextlib import contextmanager
 
 from sparkdl.data import files
+from sparkdl.data.readers.lmdb_files.file_layout import (
+    BIG,
+    BRANCH,
+    DB,
+    DEEPEST,
+    LEAF,
+    MAGIC,
+    META,
+    NODE,
+    PAGE,
+)
 from sparkdl.errors import DataError
 
-META_PAGE, META_DB = 16, 24 + 48  # the main tree comes after the free list
-DB = struct.Struct("=IHHQQQQQ")
-TRANSACTION = 24 + 2 * 48 + 8
-MAGIC = 0xBEEFC0DE
-PAGE = struct.Struct("=QHHHH")  # number, pad, flags, ends of the free space
-NODE = struct.Struct("=HHHH")  # low, high, flags, length of the key
-BRANCH, LEAF = 1, 2
-BIG, SUB = 1, 2  # node flags: the value is in overflow pages; it is a named database
-DEEPEST = 32
+TREE = PAGE.size + META.size + DB.size  # offsets in a meta page
+TRANSACTION = TREE + DB.size + 8
 
 
 def ends(path, file_path):
@@ -55,14 +54,13 @@ class Tree:
     """The main tree of an open LMDB file."""
 
     def __init__(self, file):
-        head = file.read(META_PAGE + TRANSACTION + 8)
-        self.file, self.size = file, struct.unpack_from("=I", head, META_PAGE + 24)[0]
+        head = file.read(TRANSACTION + 8)
+        self.file, (self.size, *_) = file, DB.unpack_from(head, PAGE.size + META.size)
         metas = [head, self.bytes_of(1, len(head))]
-        if any(struct.unpack_from("=I", meta, META_PAGE)[0] != MAGIC for meta in metas):
+        if any(META.unpack_from(meta, PAGE.size)[0] != MAGIC for meta in metas):
             raise IndexError
-        at = META_PAGE + TRANSACTION
-        latest = max(metas, key=lambda meta: struct.unpack_from("=Q", meta, at))
-        *_, self.entries, self.root = DB.unpack_from(latest, META_PAGE + META_DB)
+        latest = max(metas, key=lambda meta: struct.unpack_from("=Q", meta, TRANSACTION))
+        *_, self.entries, self.root = DB.unpack_from(latest, TREE)
 
     def bytes_of(self, page, count, start=0):
         """Reads `count` bytes, beginning at an offset in a page."""
