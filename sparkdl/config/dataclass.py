@@ -5,6 +5,7 @@ hundred of them, as each executor does, would spend most of its start on that.
 """
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, fields, is_dataclass, replace
 from inspect import get_annotations
@@ -12,6 +13,12 @@ from reprlib import recursive_repr
 from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 from sparkdl.errors import brief
+
+READING: dict[str, Any] = {}  # how annotations are read
+if sys.version_info >= (3, 14):
+    from annotationlib import Format
+
+    READING["format"] = Format.FORWARDREF  # a type may be defined later, or never
 
 C = TypeVar("C", bound=type)
 # Marks the class as a frozen dataclass, so that dataclasses derived from it must be frozen too.
@@ -48,11 +55,16 @@ def dataclass(*, frozen: Literal[True], kw_only: bool = False) -> Callable[[C], 
 
 def fields_of_body(cls, kw_only):
     """Returns the dataclass fields declared in the body of a class."""
-    names = get_annotations(cls)
+    names = annotations_of(cls)
     values = {name: getattr(cls, name) for name in names if hasattr(cls, name)}
     about = {"__annotations__": names, "__module__": cls.__module__, "__doc__": "Alone."}
     alone = type(cls.__name__, (), values | about)  # with a frozen base, methods would be generated
     return fields(dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(alone))
+
+
+def annotations_of(cls):
+    """Returns {name: type} of the body of a class; from Python 3.14 on, types may be unknown."""
+    return get_annotations(cls, **READING)
 
 
 def fields_of_bases(cls):

@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import MISSING, fields
-from inspect import Parameter, Signature, cleandoc, get_annotations
+from inspect import Parameter, Signature, cleandoc
 from textwrap import indent, wrap
 
-from sparkdl.config.dataclass import default_of
+from sparkdl.config.dataclass import annotations_of, default_of
 from sparkdl.config.option import option_of
 
 HEADING = re.compile(r"^(Parameters|Shapes|Returns|Raises|References|Examples|Notes)\n-+$", re.M)
@@ -61,7 +61,7 @@ def parameter(item):
 def list_fields(cls):
     """Returns the dataclass fields of a class: its own first, then those of its nearest base ..."""
     items = {item.name: item for item in fields(cls)}
-    nearest_first = dict.fromkeys(name for base in cls.__mro__ for name in get_annotations(base))
+    nearest_first = dict.fromkeys(name for base in cls.__mro__ for name in annotations_of(base))
     return [items[name] for name in nearest_first if name in items]
 
 

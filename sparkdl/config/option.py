@@ -1,11 +1,10 @@
 """Options: fields of a configuration with a constraint, documentation and a default."""
 
 from dataclasses import MISSING, dataclass, field, fields, replace
-from inspect import get_annotations
 from typing import Any
 
 from sparkdl.config.constraints import Optional, Requirement
-from sparkdl.config.dataclass import default_of, fields_of_bases
+from sparkdl.config.dataclass import annotations_of, default_of, fields_of_bases
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +83,7 @@ def adopt_options(cls):
     So `rate: float = 1.0` in a subclass only changes the default.
     """
     inherited = fields_of_bases(cls)
-    for name in get_annotations(cls):
+    for name in annotations_of(cls):
         base, default = inherited.get(name), cls.__dict__.get(name, MISSING)
         if base is None or "option" not in base.metadata or hasattr(default, "metadata"):
             continue

@@ -3,11 +3,14 @@
 import copy
 import dataclasses
 import pickle
+import sys
 from dataclasses import FrozenInstanceError, field, fields, is_dataclass, replace
 
 import pytest
 
 from sparkdl.config import Config, FrozenFields, Integer, dataclass, option
+from sparkdl.config.documentation import list_fields
+from sparkdl.errors import ConfigError
 from tests.config.test_members import OURS
 
 METHODS = {"__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__"}
@@ -50,6 +53,23 @@ def test_it_is_what_the_standard_decorator_makes():
     assert dataclasses.asdict(ours) == dataclasses.asdict(theirs)
     assert Place.y == Standard.y == 0 and not hasattr(Place, "x")
     assert is_dataclass(Place) and Place.__dataclass_params__.frozen
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="earlier Pythons evaluate types at once")
+def test_types_may_be_defined_later():
+    @dataclass(frozen=True, kw_only=True)
+    class Tree(Config):
+        left: Tree | None = None  # noqa: F821
+        size: Later = option(Integer(), "Its size.", default=1)  # noqa: F821
+
+    @dataclass(frozen=True, kw_only=True)
+    class Leaf(Tree):
+        size: Never = 2  # noqa: F821
+
+    assert Tree(left=Leaf()).left.size == 2
+    assert [item.name for item in list_fields(Leaf)] == ["size", "left"]
+    with pytest.raises(ConfigError, match="Leaf.size must be an integer"):
+        Leaf(size="large")
 
 
 def test_equality_is_of_the_class_and_of_the_fields_that_are_compared():
