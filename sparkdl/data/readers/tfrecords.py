@@ -127,8 +127,11 @@ def read_records(split, file, largest):
         while window.more():
             yield next_record(window, largest)
             count += 1
-    except (Violation, OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{split}, after {count} records: the file {error}") from None
+    except Violation as offence:
+        raise DataError(f"{split}, after {count} records: the file {offence}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        text = f"the file cannot be read: {error}"
+        raise DataError(f"{split}, after {count} records: {text}") from error
 
 
 def next_record(window, largest):

@@ -80,7 +80,7 @@ def test_gzipped_files_are_read(tmp_path):
     np.testing.assert_array_equal(read(TFRecords(path)).features, X.reshape(5, 60))
     content = (tmp_path / "a.gz").read_bytes()
     (tmp_path / "a.gz").write_bytes(content[:-20])
-    with pytest.raises(DataError, match=f"^{path}, after . records: the file"):
+    with pytest.raises(DataError, match=f"^{path}, after . records: the file cannot be read: "):
         read(TFRecords(path))
 
 
