@@ -1,6 +1,7 @@
 """Work of one worker in a round of parameter averaging by the driver."""
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,25 +75,25 @@ def train_replica(replica, shared, number, block, start):
     order = order[records(shared, shared.batch_size)]
     transform = in_training(shared.transform, state.seed, state.epoch, replica.decodes)
     prepared = minibatches(block, order, shared.batch_size, transform, shared.conf)
-    batches = prefetch(prepared, shared.prefetch)
     loss, updates, reading = 0.0, 0, time.perf_counter() - start
     skipped = replica.left_out
-    for batch, waited in time_items(batches):
-        for chunk, share, states in chunks(shared.conf, batch):
-            iteration = state.iteration + updates
-            rate = shared.conf.rate_at(iteration, state.epoch) * state.rate_factor
-            updates += 1
-            age = iteration + 1 if shared.keep_slots else updates
-            replica.iteration, replica.epoch = iteration, state.epoch
-            loss += share * replica.step(chunk, rate, age, state.epoch, states)
-        reading += waited
+    with closing(prefetch(prepared, shared.prefetch)) as batches:
+        for batch, waited in time_items(batches):
+            for chunk, share, states in chunks(shared.conf, batch):
+                iteration = state.iteration + updates
+                rate = shared.conf.rate_at(iteration, state.epoch) * state.rate_factor
+                updates += 1
+                age = iteration + 1 if shared.keep_slots else updates
+                replica.iteration, replica.epoch = iteration, state.epoch
+                loss += share * replica.step(chunk, rate, age, state.epoch, states)
+            reading += waited
     check_scale(shared.conf, replica.buffers)
     skipped = replica.left_out - skipped
     parts = [replica.params, replica.buffers] + [replica.slots] * shared.keep_slots
     vector = np.concatenate(parts) * np.float32(len(order) / shared.examples)
     compute = time.perf_counter() - start - reading
     changed = np.packbits(changed_numbers(replica.buffers, state.buffers))
-    options = {"skipped": skipped, "devices": {describe_device(replica.backend): 1}}
-    options["changed"] = changed
+    devices = {describe_device(replica.backend): 1}
+    options = {"skipped": skipped, "devices": devices, "changed": changed}
     times = {"reading": reading, "compute": compute, "memory": peak_memory()}
     return Contribution(vector, len(order), float(loss), updates, **times, **options)

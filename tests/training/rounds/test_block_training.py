@@ -1,5 +1,7 @@
 """Training on long sequences in chunks, and stepwise inference."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -29,9 +31,9 @@ def data(rng, n=8, delay=2):
     return Batch.of(features, symbols[:, :STEPS])
 
 
-def trained(conf, block):
+def trained(conf, block, prefetch=0):
     state = first_state(conf)
-    options = {"batch_size": 4, "prefetch": 0, "transform": None, "keep_slots": True}
+    options = {"batch_size": 4, "prefetch": prefetch, "transform": None, "keep_slots": True}
     shared = Round(
         conf=conf, state=state, examples=len(block), device="cpu", backend="reference", **options
     )
@@ -50,6 +52,15 @@ def test_an_update_follows_each_chunk(rng):
             total += share * replica.step(chunk, 0.02, count, states=states)
     assert found.loss == pytest.approx(total)
     np.testing.assert_array_equal(found.vector[: len(replica.params)], replica.params)
+
+
+def test_an_error_of_a_step_ends_the_thread_that_reads_ahead(rng, monkeypatch):
+    block, before = data(rng, n=40), set(threading.enumerate())
+    monkeypatch.setattr(Replica, "step", None)
+    with pytest.raises(TypeError):
+        trained(network(), block, prefetch=1)
+    new = set(threading.enumerate()) - before
+    assert "sparkdl-prefetch" not in {thread.name for thread in new}
 
 
 def test_what_lies_in_the_chunk_before_is_remembered(crews):
