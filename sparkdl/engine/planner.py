@@ -5,6 +5,7 @@ Lifetimes are known before the first run, so tensors that are never alive togeth
 
 from bisect import insort
 from dataclasses import dataclass
+from itertools import accumulate
 from operator import itemgetter
 
 import numpy as np
@@ -190,12 +191,12 @@ def lifetimes(graph, elsewhere, roots, last):
 def alive_bytes(graph, offsets, last):
     """Returns the bytes alive while each node runs; their maximum is a lower bound for any plan."""
     producers = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
-    change = np.zeros(len(graph.nodes) + 3, np.int64)
+    change = [0] * (len(graph.nodes) + 3)
     for tensor in offsets:
         size = align(tensor.spec.nbytes)
         change[producers.get(tensor, -1) + 1] += size
         change[last.get(tensor, -1) + 2] -= size
-    return np.cumsum(change).tolist()
+    return list(accumulate(change))
 
 
 def align(size):

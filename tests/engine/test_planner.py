@@ -329,3 +329,9 @@ def test_second_derivatives_are_planned_like_anything_else():
     assert_disjoint(program)
     slope = 1 - np.tanh(X) ** 2
     np.testing.assert_allclose(program.run({"x": X})["second"], -4 * slope**2 * np.tanh(X))
+
+
+def test_absurd_sizes_are_added_up():
+    x = Tensor(Spec((2**62,), "float64"))
+    plan = planner.plan(Graph({"x": x}, {"y": ops.exp(ops.exp(x))}), {})
+    assert plan.lower_bound == 2**66

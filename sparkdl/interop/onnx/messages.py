@@ -136,8 +136,13 @@ def array_of(tensor, path):
 
 def attributes_of(node):
     """Returns {name: number, text or list} of a NodeProto."""
-    values = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    return {k: v.decode() if isinstance(v, bytes) else plain(v) for k, v in values.items()}
+    try:
+        values = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        return {k: v.decode() if isinstance(v, bytes) else plain(v) for k, v in values.items()}
+    except ValueError as error:
+        raise DataError(
+            f"attributes of {node.op_type} must be of known types, and their texts UTF-8"
+        ) from error
 
 
 def plain(value):

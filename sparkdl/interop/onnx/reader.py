@@ -104,10 +104,11 @@ class GraphTranslation:
         """Returns the shape of an input's example, from the file or from `given`."""
         kind = value.type.tensor_type.elem_type
         if kind not in TYPES:
-            names = [TensorProto.DataType.Name(known) for known in TYPES]
+            names = dict(map(reversed, TensorProto.DataType.items()))
             raise UnsupportedError(
-                f"{self.path}: input {value.name} must be of {', '.join(names)}, got "
-                f"{TensorProto.DataType.Name(kind)}; OnnxFunction takes others"
+                f"{self.path}: input {value.name} must be of "
+                f"{', '.join(names[known] for known in TYPES)}, got {names.get(kind, kind)}; "
+                "OnnxFunction takes others"
             )
         axes = value.type.tensor_type.shape.dim
         shape = tuple(given or (axis.dim_value for axis in axes[1:]))

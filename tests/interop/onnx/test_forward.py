@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
-from sparkdl.interop.onnx import OnnxFunction
+from sparkdl.interop.onnx import OnnxFunction, read_onnx
 from sparkdl.interop.onnx.forward import control, shapes
 from tests.interop.onnx.models import drawn, node, saved
 
@@ -177,6 +177,26 @@ def test_types_that_are_none_are_refused(tmp_path):
     path.write_bytes(made.SerializeToString())
     with pytest.raises(DataError, match="x has the unknown type 65"):
         OnnxFunction(path).run({"x": STEPS})
+    with pytest.raises(UnsupportedError, match="input x must be of .*, got 65; "):
+        read_onnx(path)
+
+
+def test_attributes_must_be_text(tmp_path):
+    made = graph_of([node("Resize", "x", "", "s", mode="linear")], IMAGE, DOUBLE, 18, [2, 3, 8, 10])
+    made.graph.node[0].attribute[0].s = b"\xff"
+    path = tmp_path / "net.onnx"
+    path.write_bytes(made.SerializeToString())
+    with pytest.raises(DataError, match="attributes of Resize must be of known types, and their"):
+        OnnxFunction(path)
+
+
+def test_types_that_an_operation_lacks_are_left_to_numpy(tmp_path):
+    made = graph_of([node("QuantizeLinear", "x", "s")], STEPS, {"s": np.array(2)}, 13)
+    made.graph.output[0].type.tensor_type.elem_type = TensorProto.UINT8
+    path = tmp_path / "net.onnx"
+    path.write_bytes(made.SerializeToString())
+    found = OnnxFunction(path).run({"x": STEPS})["y"]
+    assert (found.shape, found.dtype) == (STEPS.shape, np.uint8)
 
 
 def test_values_are_kept_no_longer_than_they_are_read(tmp_path):

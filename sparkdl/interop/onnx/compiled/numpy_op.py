@@ -3,14 +3,20 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from onnx import TypeProto, defs, helper, numpy_helper, shape_inference
+from onnx import TypeProto, checker, defs, helper, numpy_helper, shape_inference
 
 from sparkdl.engine.graph import Spec, Tensor
 from sparkdl.engine.ops.base import Op
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.forward.windows import Windows
 
-WRONG = (shape_inference.InferenceError, RuntimeError, ValueError, TypeError)
+WRONG = (
+    shape_inference.InferenceError,
+    checker.ValidationError,
+    RuntimeError,
+    ValueError,
+    TypeError,
+)
 KINDS = {
     *("float32", "float64", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
