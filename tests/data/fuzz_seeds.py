@@ -1,4 +1,4 @@
-"""Further valid files of some targets, from which the guided mode of the fuzzer starts."""
+"""Further valid files of targets, and kinds of messages, from which guided exploring starts."""
 
 import io
 import json
@@ -8,8 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import fastavro
+import onnx
 
+from sparkdl.data.readers.encodings.datum import Datum
+from sparkdl.data.readers.encodings.tf_example import Example
 from sparkdl.errors import SparkdlError
+from sparkdl.interop.caffe.messages.schema import RAW
 from sparkdl.interop.keras import write_keras
 from sparkdl.interop.keras.layers import RULES
 from sparkdl.interop.onnx import write_onnx
@@ -30,6 +34,15 @@ AVRO = [
     ({"type": "enum", "name": "letter", "symbols": ["a", "b"]}, "b"),
 ]
 LAYER = {"name": "a", "units": 2, "filters": 2, "kernel_size": [3], "pool_size": [2], "rate": 0.5}
+
+MESSAGES = {  # what files of a target are
+    **dict.fromkeys(("ONNX", "ONNX network", "ONNX attention"), onnx.ModelProto),
+    "caffemodel": RAW["NetParameter"],
+    "mean": RAW["BlobProto"],
+    "solverstate": RAW["SolverState"],
+    "Example": Example,
+    "Datum": Datum,
+}
 
 
 def confs():

@@ -83,7 +83,8 @@ def explore(name, folder, seconds):
     import atheris
 
     from tests.data import fuzz
-    from tests.data.fuzz_seeds import SEEDS
+    from tests.data.fuzz_seeds import MESSAGES, SEEDS
+    from tests.data.message_mutation import message_mutated
 
     fuzz.limit_process()
     log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -104,9 +105,14 @@ def explore(name, folder, seconds):
                 label = re.sub(r"\W+", "_", kind)
                 (folder / f"wrong-{label}-{seen[kind]}").write_bytes(content)
 
+    def by_value(content, rng):
+        if name in MESSAGES:
+            return message_mutated(content, MESSAGES[name], rng)
+        return json_mutated(content, rng)
+
     def mutate(content, longest, seed):
         rng = random.Random(seed)
-        changed = json_mutated(content, rng) if rng.random() < 0.5 else None
+        changed = by_value(content, rng) if rng.random() < 0.5 else None
         if changed is None or len(changed) > longest:
             return atheris.Mutate(content, longest)
         return changed

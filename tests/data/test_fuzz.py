@@ -2,10 +2,14 @@
 
 import random
 
+import numpy as np
 import pytest
 
+from sparkdl.data.readers.encodings.tf_example import Example
 from tests.data import fuzz
+from tests.data.examples import example
 from tests.data.guided_fuzz import explored
+from tests.data.message_mutation import message_mutated
 
 
 @pytest.mark.slow
@@ -30,6 +34,20 @@ CRASHED = [  # cases that were fixed
     ("Parquet", 228061541, 44),
     ("ONNX network", 838816259, 15),
 ]
+
+
+def test_one_field_of_a_message_changes():
+    good = Example.FromString(example(np.zeros(3, np.uint8), 3))
+    found = [
+        message_mutated(good.SerializeToString(), Example, random.Random(seed))
+        for seed in range(3000)
+    ]
+    features = [Example.FromString(one).features.feature for one in found]
+    assert {len(one) for one in features} == {0, 1, 2, 3}
+    labels = {n for one in features for f in one for n in f.value.int64_list.value}
+    assert {2**63 - 1, -(2**63)} <= labels
+    assert message_mutated(b"\xff", Example, random.Random(0)) is None
+
 
 TENSOR = b'{"class_name": "__keras_tensor__", "config": [1]}'
 CALLED = b'{"class_name": "Flatten", "name": "f", "inbound_nodes": [{"args": [%s]}]}' % TENSOR
