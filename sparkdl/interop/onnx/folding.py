@@ -52,6 +52,10 @@ class Constants(dict):
     def __init__(self, graph, path, opset):
         super().__init__({tensor.name: array_of(tensor, path) for tensor in graph.initializer})
         self.path, self.opset, self.of_batch, self.origins = path, opset, {}, {}
+        self.readers = {}
+        for proto in graph.node:
+            for name in proto.input:
+                self.readers.setdefault(name, set()).add(proto.op_type)
 
     def origins_of(self, *names):
         """Returns the names of the file's constants from which these are computed."""
@@ -120,7 +124,8 @@ class Constants(dict):
     def holds_for_all(self, node, found):
         """Returns whether what holds for SIZES holds for batches of any size.
 
-        Quotients must be exact, and numbers are compared with none above 0.
+        Quotients must be exact. Numbers that differ are compared with none above 0, unless only the
+        shape of the answer is read.
         """
         if node.op == "Div":
             return all(
@@ -131,7 +136,10 @@ class Constants(dict):
             )
         others = [self[name] for name in node.inputs if name in self]
         compares = node.op in COMPARING and any(array.max(initial=0) > 0 for array in others)
-        return node.op in OF_BATCH and not compares
+        compares = compares and self.readers.get(node.outputs[0]) != {"Shape"}
+        given = [self.of_batch[name] for name in node.inputs if name in self.of_batch]
+        alike = all(once(arrays) is not None for arrays in given)
+        return alike or (node.op in OF_BATCH and not compares)
 
     def computed(self, node, proto, values):
         """Returns {tensor: array} of a node's inputs and outputs."""
@@ -140,6 +148,20 @@ class Constants(dict):
         values = dict(values)
         fold(proto, values, self.opset)
         return values
+
+
+def once(arrays):
+    """Returns what arrays for SIZES have for each example, 1 along its axis; None if it differs."""
+    shapes = [array.shape for array in arrays]
+    if len({len(shape) for shape in shapes}) > 1:
+        return None
+    long = [axis for axis, lengths in enumerate(zip(*shapes, strict=True)) if len({*lengths}) > 1]
+    if len(long) != 1:
+        return None
+    [axis], first = long, arrays[0].take([0], long[0])
+    sizes = [shape[axis] for shape in shapes]
+    linear = sizes == [size * sizes[0] for size in SIZES]
+    return first if linear and all((array == first).all() for array in arrays) else None
 
 
 def size_of(node, arrays):
@@ -152,6 +174,8 @@ def size_of(node, arrays):
         return prod(np.broadcast_shapes(arrays[0].shape, tuple(arrays[1].tolist())))
     if node.op == "Tile":
         return arrays[0].size * prod(arrays[1].tolist())
+    if node.op in ("Einsum", "MatMul"):
+        return prod(array.size for array in arrays)
     if node.op == "Range":
         start, limit, delta = (float(array.reshape(())) for array in arrays)
         return (limit - start) / delta if delta else 0

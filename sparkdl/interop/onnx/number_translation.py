@@ -7,6 +7,7 @@ import numpy as np
 from onnx import TensorProto
 
 from sparkdl.interop.constant_operands import line
+from sparkdl.interop.onnx.folding import MOST
 from sparkdl.interop.onnx.laid_shapes import CUT, FIRST, TYPES, WHOLE, place_of
 from sparkdl.interop.onnx.shape_translation import as_shape, integers, pool_all, positions
 from sparkdl.interop.onnx.steps import Step
@@ -136,7 +137,8 @@ def by_groups(node):
     groups = node.attributes["num_groups"] if node.op == "GroupNormalization" else channels
     weights = {"gamma": node.constant(1), "beta": node.constant(2)}
     alike = all(value.shape == (channels,) for value in weights.values())
-    node.need(alike and channels % groups == 0, f"{groups} groups of {channels} channels")
+    whole = alike and groups > 0 and channels % groups == 0
+    node.need(whole, f"{groups} groups of {channels} channels")
     node.only(stash_type=1)
     epsilon = node.attributes.get("epsilon", 1e-5)
     return [
@@ -147,10 +149,29 @@ def by_groups(node):
     ]
 
 
+def cumulative_sum(node):
+    """Returns the sums up to each place of an axis: a product with ones."""
+    node.only(exclusive=0, reverse=0)
+    [given] = integers(node, 1)
+    shape, axis = node.any_shape(), node.axis(given)
+    node.need(place_of(shape).kind != CUT, "floats that became integers")
+    node.need(shape[axis] ** 2 <= MOST, f"sums of {shape[axis]} numbers")
+    order = [*(i for i in range(len(shape)) if i != axis), axis]
+    back = permuted(np.argsort(order).tolist())
+    ones = np.triu(np.ones((shape[axis], shape[axis]), np.float32))
+    layer = nn.Frozen(layer=nn.Dense(units=shape[axis], bias=False))
+    layers = [*permuted(order), nn.Reshape(shape=(-1, shape[axis])), layer]
+    layers += [nn.Reshape(shape=tuple(shape[i] for i in order)), *back]
+    weights = [{"W": ones} if one is layer else {} for one in layers]
+    steps = [Step(layer=one, weights=w) for one, w in zip(layers, weights, strict=True)]
+    return [*steps[:-1], replace(steps[-1], place=place_of(shape))]
+
+
 def celu(node):
     """Returns alpha times the ELU of x / alpha."""
     node.shape()
     alpha = float(node.attributes.get("alpha", 1.0))
+    node.need(alpha != 0, "alpha=0")
     elu = nn.Activation({"type": "elu", "alpha": 1.0})
     return [Step(layer=line(scale=1 / alpha)), Step(layer=elu), Step(layer=line(scale=alpha))]
 
@@ -160,7 +181,8 @@ def depth_to_space(node):
     if node.attributes.get("mode", "DCR") == "DCR":
         return blocks_of_pixels(nn.DepthToSpace)(node)
     shape, block = node.shape(), node.attributes["blocksize"]
-    node.need(len(shape) == 3, f"an example of shape {shape}")
+    whole = len(shape) == 3 and block > 0 and shape[0] % block**2 == 0
+    node.need(whole, f"blocksize={block} of an example of shape {shape}")
     channels, rows, columns = shape
     apart = (channels // block**2, block, block, rows, columns)
     whole = (apart[0], rows * block, columns * block)
@@ -193,6 +215,7 @@ NUMBER_RULES = {
     "Abs": fixed(type="abs_val"),
     "Cast": cast,
     "Celu": celu,
+    "CumSum": cumulative_sum,
     "DepthToSpace": depth_to_space,
     "Erf": fixed(type="erf"),
     "Exp": fixed(type="exp"),

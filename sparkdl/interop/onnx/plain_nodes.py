@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparkdl.interop.onnx.folding import SIZES
+from sparkdl.interop.onnx.folding import once
 from sparkdl.interop.onnx.laid_shapes import FIRST, FLOATS, WHOLE, Place, axes_of, place_of
 from sparkdl.nn import layers as nn
 
@@ -27,7 +27,7 @@ OF_FLOATS = (
 )
 # Operations that a TimeDistributed layer computes for each row of examples.
 OF_ROWS = {
-    *("AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "DepthToSpace", "Flatten"),
+    *("AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "DepthToSpace"),
     *("GlobalAveragePool", "GlobalMaxPool", "GroupNormalization", "InstanceNormalization", "LRN"),
     *("MaxPool", "PRelu", "Pad", "Resize", "SpaceToDepth"),
 }
@@ -138,14 +138,6 @@ def once_of(node, name):
     """Returns a constant; one that has the length of the batch has 1 in its place."""
     if name in node.constants:
         return node.constants[name]
-    arrays = node.of_batch[name]
-    ranks = {array.ndim for array in arrays}
-    node.need(len(ranks) == 1, "computing with the size of the batch")
-    long = [i for i in range(ranks.pop()) if len({array.shape[i] for array in arrays}) > 1]
-    node.need(len(long) == 1, "computing with the size of the batch")
-    [axis] = long
-    first = arrays[0].take([0], axis)
-    alike = all(array.shape[axis] % size == 0 for array, size in zip(arrays, SIZES, strict=True))
-    alike = alike and all((array == first).all() for array in arrays)
-    node.need(alike, "computing with the size of the batch")
-    return first
+    value = once(node.of_batch[name])
+    node.need(value is not None, "computing with the size of the batch")
+    return value

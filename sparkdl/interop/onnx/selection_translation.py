@@ -2,8 +2,13 @@
 
 from itertools import accumulate, pairwise
 
+import numpy as np
+
 from sparkdl.interop.axis_layers import lengths_of_parts
-from sparkdl.interop.onnx.laid_shapes import FLOATS, place_of, with_axes
+from sparkdl.interop.constant_operands import line
+from sparkdl.interop.onnx.folding import SIZES
+from sparkdl.interop.onnx.laid_shapes import FIRST, FLOATS, WHOLE, Place, place_of, with_axes
+from sparkdl.interop.onnx.plain_nodes import once_of
 from sparkdl.interop.onnx.shape_translation import as_shape, integers
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
@@ -13,7 +18,9 @@ from sparkdl.nn.layers.dense.embedding import EXACT
 def gather(node):
     """Looks up computed integers in a constant table, or takes constant indices of a tensor."""
     axis = node.attributes.get("axis", 0)
-    return look_up(node, axis) if node.is_constant(0) else select(node, axis)
+    if node.is_constant(0):
+        return look_up(node, axis)
+    return select_own(node, axis) if node.inputs[1] in node.of_batch else select(node, axis)
 
 
 def look_up(node, axis):
@@ -53,6 +60,61 @@ def select(node, axis):
     return steps
 
 
+def select_own(node, axis):
+    """Takes numbers of each example out of the rows of all examples, merged with the batch.
+
+    Such indices are b length + i for the example b, as Hugging Face's models have them.
+    """
+    shape, arrays = node.any_shape(), node.of_batch[node.inputs[1]]
+    place = place_of(shape)
+    rows = axis == 0 and place.index == 0 and place.behind and not place.before
+    node.need(rows, "indices that depend on the size of the batch")
+    own = arrays[0][0]
+    for size, array in zip(SIZES, arrays, strict=True):
+        starts = (np.arange(size) * shape[0]).reshape(-1, *[1] * own.ndim)
+        alike = array.shape == (size, *own.shape) and (array == own + starts).all()
+        node.need(alike, "indices that differ from example to example")
+    return select_adjacent(node, own)
+
+
+def gather_nd(node):
+    """Takes numbers of each example by pairs of its own number and an index."""
+    shape, arrays = node.any_shape(), node.of_batch.get(node.inputs[1])
+    node.only(batch_dims=0)
+    place = place_of(shape)._replace(kind=FLOATS)
+    pairs = place == FIRST and arrays is not None and arrays[0].shape[-1] == 2
+    node.need(pairs, "indices that depend on the size of the batch")
+    own = arrays[0][0, ..., 1]
+    for size, array in zip(SIZES, arrays, strict=True):
+        examples = np.arange(size).reshape(-1, *[1] * own.ndim)
+        alike = array.shape == (size, *own.shape, 2) and (array[..., 1] == own).all()
+        alike = alike and (array[..., 0] == examples).all()
+        node.need(alike, "indices that differ from example to example")
+    return select_adjacent(node, own)
+
+
+def select_adjacent(node, own):
+    """Takes the same adjacent indices of the first axis of each example."""
+    shape, start = node.any_shape(), int(own.flat[0])
+    stop = start + own.size
+    adjacent = own.reshape(-1).tolist() == list(range(start, stop))
+    fits = adjacent and start >= 0 and stop <= shape[0]
+    node.need(fits, f"the indices {own.reshape(-1).tolist()} of {shape[0]}")
+    to, place = (*own.shape, *shape[1:]), Place(kind=place_of(shape).kind)
+    return [part(start, stop, 0), as_shape((own.size, *shape[1:]), to, place)]
+
+
+def gather_elements(node):
+    """Looks up computed indices in a constant that has one number throughout."""
+    node.need(not node.is_computed(0) and node.is_computed(1), "indices of computed numbers")
+    value, shape = once_of(node, node.inputs[0]), node.any_shape(1)
+    alike = value.size > 0 and (value == value.flat[0]).all()
+    node.need(alike and value.dtype.kind in "fi", "looking up single numbers")
+    kind = FLOATS if value.dtype.kind == "f" else WHOLE
+    number = line(scale=0.0, shift=float(value.flat[0]))
+    return [Step(layer=number, sources=(1,), place=place_of(shape)._replace(kind=kind))]
+
+
 def cut(node):
     """ONNX's Slice."""
     shape, starts, ends = node.any_shape(), integers(node, 1), integers(node, 2)
@@ -87,4 +149,10 @@ def part(start, stop, axis, **options):
     return Step(layer=nn.Subset(start=start, stop=stop, axis=axis), **options)
 
 
-SELECTION_RULES = {"Gather": gather, "Slice": cut, "Split": split}
+SELECTION_RULES = {
+    "Gather": gather,
+    "GatherElements": gather_elements,
+    "GatherND": gather_nd,
+    "Slice": cut,
+    "Split": split,
+}

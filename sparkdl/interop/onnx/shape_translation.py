@@ -4,6 +4,7 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.interop.onnx.folding import MOST
 from sparkdl.interop.onnx.laid_shapes import FIRST, Place, arranged, axes_of, place_of, with_axes
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
@@ -26,7 +27,22 @@ def positions(node, axes, rank):
 
 def reshape(node):
     shape = node.any_shape()
-    to = whole_lengths(node, shape, node.lengths(1))
+    return reshaped(node, shape, whole_lengths(node, shape, node.lengths(1)))
+
+
+def flatten(node):
+    """Merges the axes before `axis`, and those from it on."""
+    shape = node.any_shape()
+    axes = axes_of(shape)
+    axis = node.attributes.get("axis", 1)
+    axis = axis + len(axes) if axis < 0 else axis
+    parts = [[i for one in half for i in one] for half in (axes[:axis], axes[axis:])]
+    to = [(prod(shape[i] for i in part if i is not None), None in part) for part in parts]
+    return reshaped(node, shape, to)
+
+
+def reshaped(node, shape, to):
+    """Returns the Step of a reshape to pairs as of `node.lengths`."""
     held = [axis for axis, (_, has_batch) in enumerate(to) if has_batch]
     counts = [count for count, _ in to]
     node.need(len(held) == 1, f"the lengths {counts} of a batch of {tuple(shape)}")
@@ -91,6 +107,7 @@ def expand(node):
         else:
             node.need(not of_batch and (1 in (count, *own) or own == [count]), f"the lengths {to}")
             example.append(max(count, *own))
+    node.need(prod(example) <= MOST, f"a tensor of more than {MOST} numbers")
     first = Step(layer=to_shape(shape, (*[1] * longer, *shape)))
     made = place._replace(index=place.index + longer)
     return [first, *repeated((*[1] * longer, *shape), tuple(example), made)]
@@ -210,6 +227,7 @@ def growth(node, shape):
 
 SHAPE_RULES = {
     "Expand": expand,
+    "Flatten": flatten,
     "Pad": pad,
     "Reshape": reshape,
     "Resize": resize,

@@ -167,12 +167,6 @@ def batch_normalization(node):
     return [Step(layer=nn.BatchNorm(**options), weights=weights)]
 
 
-def flatten(node):
-    node.need(node.shape(), "a tensor of one axis")
-    node.only(axis=1)
-    return [Step(layer=nn.Flatten())]
-
-
 def concat(node):
     """Joins computed inputs, and constants that are the same for each example."""
     computed = [i for i in range(len(node.inputs)) if node.is_computed(i)]
@@ -249,7 +243,6 @@ RULES = (
         "Dropout": identity,
         "Einsum": einsum,
         "Elu": activation(type="elu", alpha=("alpha", 1.0)),
-        "Flatten": flatten,
         "Gelu": gelu,
         "Gemm": gemm,
         "GlobalAveragePool": of_lines(global_pool),

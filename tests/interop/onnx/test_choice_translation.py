@@ -13,12 +13,16 @@ from tests.interop.onnx.models import drawn, model, node, saved
 STEPS = 4
 FLOAT = {"to": TensorProto.FLOAT}
 ZERO, INFINITE = np.zeros((), np.float32), np.float32(-np.inf)
-IDS = np.array([[3, 1, 0, 0], [2, 5, 4, 0], [0, 0, 0, 0]])
+IDS = np.array([[3, 1, 0, 0], [2, 3, 2, 0], [0, 0, 0, 0]])
 SEEN = [node("Equal", "ids", "nothing", to="p"), node("Not", "p", to="seen")]
 ROWS = [node("Unsqueeze", "seen", "one", to="row")]
 HIDDEN = [node("Unsqueeze", "p", "one", to="r"), node("Where", "r", "low", "s", to="h")]
 NUMBERS = {"nothing": np.array(0), "one": np.array([1]), "low": INFINITE, "zero": ZERO}
-LEAST = {"least": np.full((STEPS, STEPS), np.finfo(np.float32).min)}
+LEAST = {
+    "unit": np.array(1),
+    "flat": np.array([-1, 3]),
+    "least": np.full((STEPS, STEPS), np.finfo(np.float32).min),
+}
 SOFTMAX = [node("MatMul", "x", "t", to="s"), node("Softmax", "h", to="a")]
 
 
@@ -89,6 +93,59 @@ CASES = {  # nodes and constants
             node("Where", "wide", "s", "low", to="h"),
         ),
         {},
+    ),
+    "flat rows of the batch": (  # as Hugging Face has it
+        [
+            node("Shape", "ids", to="n"),
+            node("Gather", "n", "nothing", to="size"),
+            node("Range", "nothing", "size", "by", to="b"),
+            node("Mul", "b", "length", to="starts"),
+            node("Reshape", "starts", "column", to="of_each"),
+            node("Add", "of_each", "places", to="own"),
+            node("Flatten", "ids", to="flat", axis=2),
+            node("Gather", "flat", "own", to="g"),
+            node("Reshape", "g", "row", to="r"),
+            cast("r"),
+        ],
+        {"by": np.array(1), "length": np.array(STEPS), "column": np.array([-1, 1, 1])}
+        | {"places": np.arange(STEPS).reshape(1, 1, -1), "row": np.array([-1, 1, 1, STEPS])},
+    ),
+    "pairs of an example and a place": (
+        [
+            node("Shape", "ids", to="n"),
+            node("Gather", "n", "nothing", to="size"),
+            node("Range", "nothing", "size", "by", to="b"),
+            node("Reshape", "b", "column", to="c"),
+            node("Max", "c", "places", to="wide"),
+            node("Shape", "wide", to="k"),
+            node("Expand", "c", "k", to="e"),
+            node("Expand", "places", "k", to="p"),
+            node("Concat", "e", "p", to="pairs", axis=-1),
+            node("GatherND", "ids", "pairs", to="g"),
+            node("Reshape", "g", "row", to="r"),
+            cast("r"),
+        ],
+        {"by": np.array(1), "column": np.array([-1, 1, 1])}
+        | {"places": np.arange(1, STEPS).reshape(1, -1, 1), "row": np.array([-1, STEPS - 1])},
+    ),
+    "counted": (
+        [
+            *SEEN,
+            helper.make_node("Cast", ["seen"], ["i"], to=TensorProto.INT64),
+            node("CumSum", "i", "second", to="s"),
+            node("Mul", "s", "i", to="t"),
+            node("Gather", "w", "t"),
+        ],
+        {"second": np.array(1), "w": drawn(7, STEPS + 1, 2)},
+    ),
+    "types that are all zero": (
+        [
+            node("Shape", "ids", to="n"),
+            node("Expand", "zeros", "n", to="z"),
+            helper.make_node("GatherElements", ["z", "ids"], ["t"], axis=1),
+            node("Gather", "w", "t"),
+        ],
+        {"zeros": np.zeros((1, 1), np.int64), "w": drawn(7, 2, 3)},
     ),
     "and": (
         [*SEEN, node("Less", "ids", "three", to="l"), node("And", "seen", "l", to="b"), cast("b")],
@@ -189,6 +246,16 @@ REFUSED = {
     "rows hidden by a constant that is finite": (
         [*scores(node("Add", "s", "least", to="h"))[:-1], *NAN],
         "IsNaN of a finite mask",
+    ),
+    "rows of other examples": (
+        [
+            node("Shape", "x", to="n"),
+            node("Gather", "n", "nothing", to="size"),
+            node("Range", "nothing", "size", "unit", to="b"),
+            node("Reshape", "x", "flat", to="rows"),
+            node("Gather", "rows", "b"),
+        ],
+        "indices that differ from example to example",
     ),
     "infinite limit": (
         [node("Equal", "x", "low", to="b"), cast("b")],

@@ -254,6 +254,15 @@ GENERAL = {  # building blocks of attention and of exported modules
         IMAGE,
         {"s": np.array([1, 3, 2, 8])},
     ),
+    "flatten_later": (
+        [
+            node("Flatten", "x", to="f", axis=2),
+            node("Relu", "f", to="r"),
+            node("Reshape", "r", "s"),
+        ],
+        IMAGE,
+        {"s": np.array([-1, 3, 48])},
+    ),
     "instance_norm": (
         [node("InstanceNormalization", "x", "g", "h", epsilon=1e-3)],
         IMAGE,
@@ -509,7 +518,6 @@ REFUSED = {
         {name: np.array([n]) for name, n in {"s": 0, "e": 1}.items()},
     ),
     "concat_batches": ([node("Concat", "x", "x", axis=0)], IMAGE, {}),
-    "flatten_later": ([node("Flatten", "x", axis=2)], IMAGE, {}),
     "gemm_alpha": ([node("Gemm", "x", "W", alpha=2.0)], (5,), {"W": drawn(1, 5, 4)}),
     "max_pool_ceil": ([node("MaxPool", "x", kernel_shape=[2, 2], ceil_mode=1)], IMAGE, {}),
     "resize_sizes": (
