@@ -163,7 +163,7 @@ def run_guided(seconds, folder, names):
 
 
 def main():
-    given, names = fuzz_arguments(__doc__, TARGETS)
+    given, names = fuzz_arguments(__doc__, TARGETS, "--guided")
     if given.case is not None:
         case = int(given.case) if given.case.isdigit() else Path(given.case).read_bytes()
         with tempfile.TemporaryDirectory() as folder:

@@ -4,14 +4,15 @@ import argparse
 import time
 
 
-def fuzz_arguments(doc, targets):
-    """Returns (parsed arguments, names of the targets to run)."""
+def fuzz_arguments(doc, targets, *options):
+    """Returns (parsed arguments, names of the targets to run); `options` are further names."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=targets)
     parser.add_argument("--case")
-    parser.add_argument("--guided", metavar="FOLDER")
+    for option in options:
+        parser.add_argument(option)
     given = parser.parse_args()
     return given, (given.only,) if given.only else tuple(targets)
 
