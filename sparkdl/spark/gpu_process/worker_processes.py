@@ -1,12 +1,14 @@
 """Tasks with several workers, each in a separate process with its own or a shared GPU."""
 
-from contextlib import ExitStack
-from queue import SimpleQueue
-from threading import Thread
+from contextlib import ExitStack, suppress
+from queue import Empty, Full, Queue, SimpleQueue
+from threading import Event, Thread
 
 from sparkdl.spark.gpu_process.dispatch import compute_in_process, gpus, open_process, turn
 from sparkdl.thread_start import start_thread
 
+AHEAD = 2  # items in memory for a worker that is still busy with earlier ones
+POLL = 0.1  # seconds
 END = object()
 
 
@@ -33,19 +35,18 @@ def run_workers(device, compute, items, workers, team):
         If a process has ended. Errors of `compute` in the first worker that fails are raised as by
         `run_on_device`.
     """
-    ends, queues = SimpleQueue(), {worker.rank: SimpleQueue() for worker in workers}
+    ends, has_failed = SimpleQueue(), Event()
+    queues = {worker.rank: Queue(AHEAD) for worker in workers}
     with ExitStack() as stack:
-        stack.callback(end, queues)  # releases threads that wait for items when one fails
+        stack.callback(has_failed.set)  # releases threads that wait for items
         for number, worker in enumerate(workers):
             addresses = gpu_of(number, gpus())
             index = turn() * team.workers_per_task + number
             process = stack.enter_context(open_process(addresses, False, index))
-            own_items = iter(queues[worker.rank].get, END)
+            own_items = take_items(queues[worker.rank], has_failed)
             work = compute_in_process(process, device, compute, own_items, worker)
-            start_thread(Thread(target=run, args=(work, ends), daemon=True))
-        for key, value in items:
-            queues[team.rank(key)].put((key, value))
-        end(queues)
+            start_thread(Thread(target=run, args=(work, ends, has_failed), daemon=True))
+        deal_items(items, queues, team, has_failed)
         for _ in queues:
             error = ends.get()  # the driver watches workers that train together
             if error is not None:
@@ -57,12 +58,38 @@ def gpu_of(number, addresses):
     return (addresses[number % len(addresses)],) if addresses else ()
 
 
-def end(queues):
+def deal_items(items, queues, team, has_failed):
+    """Hands each worker its items; stops as soon as a worker has failed."""
+    for key, value in items:
+        put_item(queues[team.rank(key)], (key, value), has_failed)
+        if has_failed.is_set():
+            return
     for queue in queues.values():
-        queue.put(END)
+        put_item(queue, END, has_failed)
 
 
-def run(work, ends):
+def put_item(queue, item, has_failed):
+    """Puts an item once there is room, unless a worker has failed."""
+    while not has_failed.is_set():
+        with suppress(Full):
+            queue.put(item, timeout=POLL)
+            return
+
+
+def take_items(queue, has_failed):
+    """Yields the items of a worker, up to the last or until a worker has failed."""
+    while (item := take_item(queue, has_failed)) is not END:
+        yield item
+
+
+def take_item(queue, has_failed):
+    while not has_failed.is_set():
+        with suppress(Empty):
+            return queue.get(timeout=POLL)
+    return END
+
+
+def run(work, ends, has_failed):
     """Runs a worker; reports None at its end, or its error."""
     try:
         for _ in work:
@@ -70,3 +97,4 @@ def run(work, ends):
         ends.put(None)
     except Exception as error:
         ends.put(error)
+        has_failed.set()

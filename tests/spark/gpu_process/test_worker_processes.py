@@ -2,12 +2,21 @@
 
 import multiprocessing
 from functools import partial
+from itertools import count
+from queue import Queue
+from threading import Event, Thread
 
 import pytest
 from pyspark import TaskContext
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.spark.gpu_process.worker_processes import gpu_of, run_workers
+from sparkdl.spark.gpu_process.worker_processes import (
+    AHEAD,
+    POLL,
+    deal_items,
+    gpu_of,
+    run_workers,
+)
 from sparkdl.spark.launch.team import Team
 from tests.spark import elsewhere
 from tests.spark.gpu_process.test_dispatch import HOST, Context
@@ -40,14 +49,17 @@ def context(monkeypatch):
     monkeypatch.setattr(TaskContext, "get", staticmethod(lambda: Context(["0", "1"])))
 
 
-def on_two(compute):
-    """Runs `compute` on five blocks in two workers."""
+def number_blocks():
+    return ((number, f"block {number}") for number in range(5))
+
+
+def on_two(compute, items=None):
+    """Runs `compute` on five blocks, or on these items, in two workers."""
     if not available():
         pytest.skip("no g++ to run the kernels of cuda on the host")
-    items = iter([(number, f"block {number}") for number in range(5)])
     try:
         team = Team.of([[0, 3], [1, 2, 4]], 2)
-        run_workers("cuda", compute, items, team.workers(0), team)
+        run_workers("cuda", compute, items or number_blocks(), team.workers(0), team)
     finally:  # either a thread or this one may learn of the end first
         until(lambda: not multiprocessing.active_children())
 
@@ -75,3 +87,21 @@ def test_when_one_fails_none_is_left(name):
     kind, message, compute = ENDS[name]
     with pytest.raises(kind, match=message):
         on_two(partial(compute, HOST))
+
+
+def test_a_failed_worker_ends_the_dealing():
+    endless = ((number % 5, "a piece of a block") for number in count())
+    with pytest.raises(DataError, match="rank 1 has a bad record"):
+        on_two(partial(elsewhere.refuse, HOST), endless)
+
+
+def test_few_items_wait_in_memory_for_a_worker():
+    team, taken, has_failed = Team.of([[0]], 1), [], Event()
+    endless = ((0, taken.append(number)) for number in count())
+    dealer = Thread(target=deal_items, args=(endless, {0: Queue(AHEAD)}, team, has_failed))
+    dealer.start()
+    until(lambda: len(taken) > AHEAD)
+    dealer.join(3 * POLL)
+    assert dealer.is_alive() and len(taken) == AHEAD + 1
+    has_failed.set()
+    dealer.join()
