@@ -61,6 +61,12 @@ class Constants(dict):
         """Returns the names of the file's constants from which these are computed."""
         return {origin for name in names for origin in self.origins.get(name, {name})}
 
+    def is_trained(self, name):
+        """Returns whether a tensor is constant floats, other than one number throughout."""
+        array = self.of_batch[name][0] if name in self.of_batch else self.get(name)
+        floats = array is not None and array.dtype.kind == "f" and array.size > 1
+        return floats and bool((array != array.flat[0]).any())
+
     def take(self, node, proto):
         """Adds the outputs of a constant node; returns whether it is constant."""
         if node.op == "Constant":

@@ -153,7 +153,7 @@ class GraphTranslation:
         if not steps and not self.alias(node):
             steps = [Step(layer=nn.Activation("identity"), place=place_of(node.any_shape()))]
         made = []
-        read = tuple(name for name in plain.inputs if name and name not in self.places)
+        read = tuple(filter(self.constants.is_trained, node.inputs))
         for at, step in enumerate(steps):
             sources = step.sources or ((BEFORE,) if at else (0,))
             given = [made[i] if i < 0 else self.known(plain.inputs[i]) for i in sources]

@@ -212,3 +212,23 @@ def test_what_would_be_other_numbers_is_refused(name, tmp_path):
     path.write_bytes(made.SerializeToString())
     with pytest.raises(UnsupportedError, match=why):
         read_onnx(str(path))
+
+
+def test_weights_of_a_layer_that_is_called_twice_are_shared(tmp_path, caplog):
+    """Each call has its own first states, zeros for each example, which are no weights."""
+    nodes = [node("Transpose", "x", to="t", perm=[1, 0, 2]), *length("t", "second", "n")]
+    for call in "ab":
+        nodes += [
+            node("Concat", "one", "n", "width", to=f"{call}k", axis=0),
+            node("ConstantOfShape", f"{call}k", to=f"{call}h"),
+            helper.make_node(
+                "GRU", ["t", "w", "r", "bias", "", f"{call}h"], ["", call], hidden_size=WIDTH
+            ),
+        ]
+    nodes += [node("Add", "a", "b", to="s"), node("Reshape", "s", "rows")]
+    arrays = {"w": drawn(1, 1, 3 * WIDTH, SIZE), "r": drawn(2, 1, 3 * WIDTH, WIDTH)}
+    arrays |= {"bias": drawn(3, 1, 6 * WIDTH), "one": np.array([1]), "second": np.array(1)}
+    arrays |= {"at0": np.array([0]), "width": np.array([WIDTH]), "rows": np.array([-1, WIDTH])}
+    net = read_and_compare(model(nodes, (STEPS, SIZE), arrays), (STEPS, SIZE), tmp_path)
+    assert len(net.network.conf.params_layout.views(net.network.state.params)) == 3
+    assert not caplog.records
