@@ -2,7 +2,7 @@
 
 import logging
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -109,10 +109,13 @@ class SparkWorkers:
         """Reads SparkRecords on the executors and keeps them there in blocks; see Workers.load."""
         from sparkdl.spark.records.kept_data import open_data  # executors don't need this import
 
-        with job(self.sc, "records to blocks", "reading the data"):
-            return load_blocks(
-                partial(open_data, self.sc, data, schema), size, lambda: self.size, options
-            )
+        open_records = partial(open_data, self.sc, data, schema)
+        with ExitStack() as interrupted:  # a Ctrl-C may be raised as late as at the job's end
+            with job(self.sc, "records to blocks", "reading the data"):
+                blocks = load_blocks(open_records, size, lambda: self.size, options)
+                interrupted.callback(blocks.close, keep=True)
+            interrupted.pop_all()
+        return blocks
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
         """Runs one Spark job: broadcasts `shared`, a task per chosen block, a tree of sums."""

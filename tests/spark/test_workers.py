@@ -1,5 +1,6 @@
 """SparkWorkers give the bits of LocalWorkers; how they take, share and leave slots."""
 
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,11 +9,14 @@ from py4j.protocol import Py4JError
 
 from sparkdl.spark import SparkNetwork, SparkWorkers
 from sparkdl.spark import workers as workers_module
+from sparkdl.spark.records.records import SparkRecords
+from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.local import LocalWorkers
-from tests.spark.networks import arrays, images, plain, rich
+from tests.spark.networks import arrays, data, images, plain, rich
+from tests.spark.records.test_executor_store import nothing_is_left
 from tests.training.models import assert_equal
 
 
@@ -238,3 +242,20 @@ def test_spark_is_asked_for_what_is_missing(count, slots, gpus, missing, is_dyna
 def test_workers_are_what_the_cluster_runs_at_once(sc):
     assert SparkWorkers(sc).size == 2
     assert SparkWorkers(sc, 5).size == 5
+
+
+@contextmanager
+def interrupted_job(*_):
+    """A double of `job`: the Ctrl-C that came while it ran is raised at its end."""
+    yield
+    raise KeyboardInterrupt
+
+
+def test_a_ctrl_c_at_the_end_of_the_reading_leaves_no_records(sc, monkeypatch):
+    monkeypatch.setattr(workers_module, "job", interrupted_job)
+    records = SparkRecords(
+        sc.parallelize([(x.tolist(), int(y)) for x, y in zip(*data(20), strict=True)], 2)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        SparkWorkers(sc, 2).load(records, schema_of(plain()), 4, averaging())
+    assert nothing_is_left(sc)

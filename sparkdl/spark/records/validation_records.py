@@ -1,6 +1,6 @@
 """Validation records: read once, where they lie, and kept for the next fit."""
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from pyspark import SparkContext
@@ -50,8 +50,12 @@ class ValidationRecords:
     @cached_value
     def opened(self):
         try:
-            with job(self._sc, "records to evaluate on", "reading the data to evaluate on"):
-                return open_data(self._sc, self._records, self._schema)
+            with ExitStack() as interrupted:  # a Ctrl-C may be raised as late as at the job's end
+                with job(self._sc, "records to evaluate on", "reading the data to evaluate on"):
+                    opened = open_data(self._sc, self._records, self._schema)
+                    interrupted.callback(opened.release, keep=True)
+                interrupted.pop_all()
+            return opened
         except NoRecords:
             why = DRAWS_NONE if self._drawn else "every partition is empty"
             raise DataError(f"there are no records to evaluate on: {why}") from None

@@ -8,6 +8,7 @@ from sparkdl.data.record_store import write_records
 from sparkdl.data.stored_batches import StoredBatches
 from sparkdl.errors import DataError
 from sparkdl.spark import SparkNetwork, clear_kept_data
+from sparkdl.spark.records import validation_records
 from sparkdl.spark.records.kept_data import SETTING
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.spark.records.validation_records import ValidationRecords, rdd_of
@@ -16,6 +17,7 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 from tests.spark.networks import arrays, data, plain
 from tests.spark.records.folders import stored_folders
 from tests.spark.records.test_executor_store import KINDS, nothing_is_left
+from tests.spark.test_workers import interrupted_job
 
 MASTERS = {
     way: ParameterAveraging(aggregation=way, batch_size_per_worker=4, workers=2)
@@ -118,3 +120,10 @@ def test_every_batch_goes_to_one_worker(size, tmp_path):
     found = [len(batch) for share in shares for batch in share]
     assert sorted(found) == sorted([10, 10, 3] * 2)
     assert max(map(len, map(list, shares))) <= -(-6 // size) + 1
+
+
+def test_a_ctrl_c_at_the_end_of_the_reading_leaves_no_records(sc, monkeypatch):
+    monkeypatch.setattr(validation_records, "job", interrupted_job)
+    with pytest.raises(KeyboardInterrupt):
+        SparkNetwork(sc, plain(), MASTERS["peers"]).fit(arrays(), 1, sc.parallelize(rows(), 2))
+    assert nothing_is_left(sc)
