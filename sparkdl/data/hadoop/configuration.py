@@ -171,8 +171,13 @@ def _merge(path, properties, final):
             final.add(name)
 
 
-def _properties(path):
-    """Yields (name, value, is final) for a file and the files that it includes."""
+def _properties(path, including=()):
+    """Yields (name, value, is final) for a file and the files that it includes.
+
+    `including` are the files that lead to it, each by an include of the next.
+    """
+    if path.resolve() in including:
+        raise DataError(f"{path}: must not include itself, not even by way of other files")
     try:
         root = ElementTree.parse(path).getroot()
     except (ElementTree.ParseError, OSError) as error:
@@ -182,7 +187,8 @@ def _properties(path):
             value = (one.findtext("value") or "").strip()
             yield one.findtext("name").strip(), value, one.findtext("final") == "true"
         elif str(one.tag).endswith("XInclude}include"):
-            yield from _properties(path.parent / one.get("href", ""))
+            included = path.parent / one.get("href", "")
+            yield from _properties(included, (*including, path.resolve()))
 
 
 def _substitute_variables(value, properties):

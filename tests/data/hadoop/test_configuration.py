@@ -72,13 +72,27 @@ def test_a_user_without_a_name_can_read_it(tmp_path, monkeypatch):
         configuration.user()
 
 
+def include(path, other):
+    """Makes a configuration file include another."""
+    tag = f'<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="{other}"/>'
+    path.write_text(path.read_text().replace("</conf", f"{tag}</conf"))
+
+
 def test_files_may_include_others(tmp_path, monkeypatch):
     write_xml(tmp_path / "more/shared.xml", {"a": "1"})
-    include = '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="more/shared.xml"/>'
     configured(tmp_path, monkeypatch, core={"b": "2"})
-    text = (tmp_path / "core-site.xml").read_text().replace("</conf", f"{include}</conf")
-    (tmp_path / "core-site.xml").write_text(text)
+    for _ in range(2):  # a file that is included twice does not include itself
+        include(tmp_path / "core-site.xml", "more/shared.xml")
     assert Configuration.read().properties == {"a": "1", "b": "2"}
+
+
+def test_a_file_that_includes_itself_is_named(tmp_path, monkeypatch):
+    configured(tmp_path, monkeypatch, core={"b": "2"})
+    write_xml(tmp_path / "more/shared.xml", {"a": "1"})
+    include(tmp_path / "core-site.xml", "more/shared.xml")
+    include(tmp_path / "more/shared.xml", "../core-site.xml")
+    with pytest.raises(DataError, match="core-site.xml: must not include itself, not even by way"):
+        Configuration.read()
 
 
 def test_a_damaged_file_is_named(tmp_path, monkeypatch):
