@@ -2,12 +2,15 @@
 
 import csv
 import io
+from contextlib import contextmanager
+from threading import Lock
 
 from sparkdl.data import files
 from sparkdl.errors import DataError
 
 CHUNK = 2**16
 COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"(\xb5/\xfd": "zstd"}  # read by Spark
+_limit_lock = Lock()  # the limit is the process's, while several threads may read
 
 
 def first_line(path, delimiter):
@@ -45,15 +48,24 @@ def lines_between(file, start, stop, skip):
 
 def _values(text, delimiter, path):
     """Parses the values of a line."""
-    limit = csv.field_size_limit(2**31 - 1)  # no limit, as in the parser of the other lines
     try:
-        return next(csv.reader(io.StringIO(text), delimiter=delimiter), [""])
+        with _no_size_limit():
+            return next(csv.reader(io.StringIO(text), delimiter=delimiter), [""])
     except csv.Error as error:
         alone = "its lines must end in \\n or \\r\\n, but end in \\r"
         reason = alone if "\r" in text else error
         raise DataError(f"{path}: {reason}") from None
-    finally:
-        csv.field_size_limit(limit)
+
+
+@contextmanager
+def _no_size_limit():
+    """Lets csv parse values of any size, as the parser of the other lines does."""
+    with _limit_lock:
+        limit = csv.field_size_limit(2**31 - 1)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(limit)
 
 
 def _until_break(file):

@@ -1,12 +1,14 @@
 """CSV files: columns, lines, and errors. The rest is in test_source.py."""
 
 import csv
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from sparkdl.data import Batch, Csv
+from sparkdl.data.readers.text_files.csv_lines import first_line
 from sparkdl.errors import ConfigError, DataError
 
 TEXT = "name,a,b,label\ncat,1,2.5,0\ndog,3,4,1\nbird,5,6,2\n"
@@ -125,6 +127,14 @@ def test_long_lines_fit(tmp_path):
     limit = csv.field_size_limit()
     batch = read(Csv(write(tmp_path / "a.csv", line * 3), features=[0], label=-1, header=False))
     np.testing.assert_array_equal(batch.features, [[0.5]] * 3)
+    assert csv.field_size_limit() == limit
+
+
+def test_long_lines_fit_in_threads(tmp_path):
+    path = write(tmp_path / "a.csv", "x" * 200_000)
+    limit = csv.field_size_limit()
+    with ThreadPoolExecutor(8) as pool:
+        assert {len(line[0]) for line in pool.map(first_line, [path] * 200, "," * 200)} == {200_000}
     assert csv.field_size_limit() == limit
 
 
