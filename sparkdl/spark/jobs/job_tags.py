@@ -6,6 +6,8 @@ group does not end those jobs, nor does the end of a stream's query those of its
 
 from pyspark import SparkContext
 
+from sparkdl.spark.jobs.slots import elements, value_of
+
 HAS_TAGS = hasattr(SparkContext, "addJobTag")
 JOB_GROUP = "spark.jobGroup.id"
 JOB_TAGS = "spark.job.tags"  # separated by commas
@@ -59,6 +61,14 @@ def job_ids(sc, tag, has_tags=HAS_TAGS):
     if has_tags:
         return list(tracker.getJobIdsForTag(tag))
     return [number for group in groups_of(tag) for number in tracker.getJobIdsForGroup(group)]
+
+
+def job_tags(job, has_tags=HAS_TAGS):
+    """Returns our tags of a job, given by Spark's data about it."""
+    if has_tags:
+        return set(elements(job.jobTags()))
+    group = value_of(job.jobGroup()) or ""
+    return set(group.partition(MARK)[2].split())
 
 
 def count_tasks(sc, tag):

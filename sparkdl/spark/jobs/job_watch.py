@@ -79,12 +79,14 @@ class JobWatch:
         self._sc, self._tag, self._questions = sc, tag, list(questions)
         self._failures = {id(question): 0 for question in questions}
         self._start, self.error, self._closed = time.monotonic(), None, Event()
-        Thread(target=self._run, daemon=True).start()
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
 
     @property
     def is_queued(self):
         """Whether the job waits for another of ours; see SlotWait."""
-        return any(getattr(one, "is_queued", False) for one in self._questions)
+        questions = self._questions if self._thread.is_alive() else ()
+        return any(getattr(one, "is_queued", False) for one in questions)
 
     def close(self):
         self._closed.set()

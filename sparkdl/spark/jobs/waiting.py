@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from sparkdl.errors import ConfigError, NoSlots, WorkerError
-from sparkdl.spark.jobs.job_tags import job_ids
+from sparkdl.spark.jobs.job_tags import job_tags
 from sparkdl.spark.jobs.job_watch import running_jobs
 from sparkdl.spark.jobs.one_call import call_tags
 from sparkdl.spark.jobs.page_link import LINK
@@ -42,7 +42,8 @@ class SlotWait:
     """Warns if a job has no running task for PATIENCE; returns an error after SETTING.
 
     The time that a job of another of our calls runs does not count: a fit awaits its turn, and logs
-    for which job.
+    for which job. It does count for a call of which another job runs, as an evaluation by a fit's
+    listener: two such calls might await each other.
 
     Parameters
     ----------
@@ -64,9 +65,9 @@ class SlotWait:
     def __init__(self, sc, description, is_one=False, takes_turns=False):
         self._sc, self._description, self._is_one = sc, description, is_one
         self._takes_turns = takes_turns
-        self._own_tags = () if takes_turns else call_tags(sc)
-        self._limit, self._since, self._is_told = time_limit(sc), time.monotonic(), False
-        self.is_queued = False
+        self._own_tags = call_tags(sc)
+        self._limit, self._since = time_limit(sc), time.monotonic()
+        self._is_told = self._is_queue_told = self.is_queued = False
         self._turn = self._since  # when a task of any job of ours was last known to run
         self.begin = min(PATIENCE, self._limit) / 2
 
@@ -91,13 +92,21 @@ class SlotWait:
         return None
 
     def _await_turn(self, now):
-        other = running_job(self._sc, self._own_tags)
+        other = self._awaited_job()
         self.is_queued = other is not None
         if self.is_queued:
             self._turn = now
-        if self.is_queued and not (self._is_told or self._takes_turns):
-            self._is_told = True
-            log.warning("%r waits for slots until %s has ended", self._description, other)
+        if self.is_queued and not (self._is_queue_told or self._takes_turns):
+            self._is_queue_told = True
+            log.warning("%r waits for slots until %s has ended", self._description, describe(other))
+
+    def _awaited_job(self):
+        """Returns a running job of another of our calls, or None if this job must not wait."""
+        jobs = our_running_jobs(self._sc)
+        may_wait = self._takes_turns or (
+            self._own_tags and not any(self._own_tags & job_tags(job) for job in jobs)
+        )
+        return jobs[0] if jobs and may_wait else None
 
     def _wait(self, seconds):
         state = cluster_state(self._sc)
@@ -140,15 +149,19 @@ class FewerSlots:
         )
 
 
-def running_job(sc, own_tags=()):
-    """Describes a job of ours that has a running task but none of these tags, if there is one."""
-    own = {number for tag in own_tags for number in job_ids(sc, tag)}
-    for job in running_jobs(sc):
-        text = value_of(job.description()) or ""
-        if text.startswith(BEFORE) and job.jobId() not in own and runs_task(sc, [job]):
-            name = text.removeprefix(BEFORE).partition(LINK)[0]
-            return f"job {job.jobId()} of this driver, {name!r},"
-    return None
+def our_running_jobs(sc):
+    """Returns Spark's data about the jobs of ours that have a running task."""
+    ours = [job for job in running_jobs(sc) if title_of(job).startswith(BEFORE)]
+    return [job for job in ours if runs_task(sc, [job])]
+
+
+def describe(job):
+    name = title_of(job).removeprefix(BEFORE).partition(LINK)[0]
+    return f"job {job.jobId()} of this driver, {name!r},"
+
+
+def title_of(job):
+    return value_of(job.description()) or ""
 
 
 def time_limit(sc):

@@ -27,6 +27,18 @@ def test_jobs_are_found_by_each_of_their_tags(sc, has_tags):
 
 
 @pytest.mark.parametrize("has_tags", KINDS, ids=["groups", "tags"])
+def test_a_job_knows_its_tags(sc, has_tags):
+    job_tags.add_tag(sc, "outer", has_tags)
+    job_tags.add_tag(sc, "inner", has_tags)
+    sc.parallelize([1], 1).count()
+    number = max(job_tags.job_ids(sc, "inner", has_tags))
+    job = sc._jsc.sc().statusStore().job(number)
+    assert {"outer", "inner"} <= job_tags.job_tags(job, has_tags)
+    for tag in ("inner", "outer"):
+        job_tags.remove_tag(sc, tag, has_tags)
+
+
+@pytest.mark.parametrize("has_tags", KINDS, ids=["groups", "tags"])
 def test_a_thread_knows_its_own_tags(sc, has_tags):
     before = job_tags.own_tags(sc, has_tags)
     job_tags.add_tag(sc, "own", has_tags)

@@ -54,13 +54,13 @@ def test_a_job_that_takes_turns_awaits_its_own_without_a_warning(
 ):
     """As trials of a search do, of which more run at once than there are slots."""
     counted, answers = [], []
-    asked = waiting.running_job
+    asked = waiting.our_running_jobs
 
-    def ask(*arguments):
-        answers.append(bool(asked(*arguments)))
-        return answers[-1] or None
+    def ask(sc):
+        answers.append(bool(found := asked(sc)))
+        return found
 
-    monkeypatch.setattr(waiting, "running_job", ask)
+    monkeypatch.setattr(waiting, "our_running_jobs", ask)
     with held_slots(sc, description=READING):
         late = InheritableThread(target=lambda: counted.append(count(sc, True)), daemon=True)
         late.start()
@@ -73,8 +73,13 @@ def test_a_job_that_takes_turns_awaits_its_own_without_a_warning(
 def test_a_job_awaits_those_of_another_call_and_names_them_once(sc, impatient, caplog):
     """As a fit awaits that of another thread."""
     counted = []
+
+    def call():
+        with one_call(sc):
+            counted.append(count(sc))
+
     with held_slots(sc, description="2 workers that train together"):
-        late = InheritableThread(target=lambda: counted.append(count(sc)), daemon=True)
+        late = InheritableThread(target=call, daemon=True)
         late.start()
         assert until(lambda: "waits for slots until" in caplog.text, 60)
         [record] = caplog.records
@@ -83,6 +88,14 @@ def test_a_job_awaits_those_of_another_call_and_names_them_once(sc, impatient, c
         assert record.getMessage().endswith(f"of this driver, {name}")
     late.join(60)
     assert counted == [3]
+
+
+def test_a_job_outside_of_calls_awaits_no_other(sc, impatient):
+    """As the diagnosis of a cluster, whose news is that slots are taken."""
+    impatient("1s")
+    with held_slots(sc, description="2 workers that train together"):
+        with pytest.raises(NoSlots, match="other jobs hold all slots"):
+            count(sc)
 
 
 def test_a_call_does_not_await_itself(sc, impatient):
@@ -110,12 +123,12 @@ def test_only_time_without_a_task_counts(running, is_one, told, monkeypatch):
     wait = waiting.SlotWait.__new__(waiting.SlotWait)
     wait._sc, wait._description, wait._limit = None, "a job", 100.0
     wait._since, wait._turn, wait._is_told, wait._is_one = 0.0, 0.0, False, is_one
-    wait._takes_turns, wait._own_tags = False, ()
+    wait._takes_turns, wait._own_tags = False, set()
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(waiting, "cluster_state", lambda sc: "")
     monkeypatch.setattr(waiting, "cure", lambda sc: "")
     monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
-    monkeypatch.setattr(waiting, "running_job", lambda sc, own_tags: None)
+    monkeypatch.setattr(waiting, "our_running_jobs", lambda sc: [])
     for tasks in running:
         jobs = [SimpleNamespace(numActiveTasks=lambda count=count: count) for count in tasks]
         assert wait.look(jobs) is None
@@ -124,19 +137,71 @@ def test_only_time_without_a_task_counts(running, is_one, told, monkeypatch):
 
 @pytest.mark.parametrize("takes_turns", [True, False])
 def test_the_limit_counts_from_the_last_task_of_another_job_of_ours(takes_turns, monkeypatch):
-    clock, ours = iter(range(0, 1000, 50)), [True, True, True, False, False, False]
+    clock, ours = iter(range(0, 1000, 50)), [*[[of_call("other")]] * 3, [], [], []]
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(waiting, "time_limit", lambda sc: 120.0)
     for name in ("cluster_state", "cure"):
         monkeypatch.setattr(waiting, name, lambda sc: "")
     monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
-    monkeypatch.setattr(waiting, "running_job", lambda sc, own_tags: ours.pop(0) or None)
+    monkeypatch.setattr(waiting, "our_running_jobs", lambda sc: ours.pop(0))
+    monkeypatch.setattr(waiting, "job_tags", lambda job: job.tags)
     monkeypatch.setattr(waiting, "call_tags", lambda sc: {"own"})
     wait = waiting.SlotWait(None, "a job", takes_turns=takes_turns)
     job, queued = SimpleNamespace(numActiveTasks=lambda: 0), []
     ends = [(wait.look([job]), queued.append(wait.is_queued))[0] for _ in range(6)]
     assert queued == [True] * 3 + [False] * 3
     assert ends[:5] == [None] * 5 and "within 300 s" in str(ends[5])
+
+
+def of_call(*tags):
+    """Returns Spark's data about a job of calls with these tags."""
+    description = SimpleNamespace(isDefined=lambda: True, get=lambda: "sparkdl: a round")
+    return SimpleNamespace(tags=set(tags), jobId=lambda: 7, description=lambda: description)
+
+
+# Tags of the waiting job's calls, whether it is a trial, and running jobs of ours: does it wait?
+AWAITED = [
+    ({"own"}, False, [], False),
+    ({"own"}, False, [of_call("other")], True),
+    ({"own", "enclosing"}, False, [of_call("other")], True),
+    ({"own"}, False, [of_call("own")], False),
+    ({"own"}, False, [of_call("other"), of_call("own")], False),  # the other may wait for it
+    ({"own", "enclosing"}, False, [of_call("other"), of_call("enclosing")], False),
+    (set(), False, [of_call("other")], False),  # a diagnosis reports that slots are taken
+    ({"own"}, True, [of_call("own")], True),
+    (set(), True, [of_call("other")], True),
+]
+
+
+@pytest.mark.parametrize("own, is_trial, running, waits", AWAITED)
+def test_a_job_awaits_others_of_ours_if_its_own_call_holds_no_slots(
+    own, is_trial, running, waits, monkeypatch
+):
+    monkeypatch.setattr(waiting, "time_limit", lambda sc: 120.0)
+    monkeypatch.setattr(waiting, "call_tags", lambda sc: own)
+    monkeypatch.setattr(waiting, "job_tags", lambda job: job.tags)
+    monkeypatch.setattr(waiting, "our_running_jobs", lambda sc: running)
+    wait = waiting.SlotWait(None, "a job", takes_turns=is_trial)
+    wait._await_turn(1000.0)
+    assert (wait.is_queued, wait._turn == 1000.0) == (waits, waits)
+
+
+def test_a_job_names_what_it_awaits_and_then_what_the_cluster_lacks(monkeypatch, caplog):
+    clock, running = iter(range(0, 1000, 20)), [[of_call("other")], [], []]
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(waiting, "time_limit", lambda sc: 100.0)
+    monkeypatch.setattr(waiting, "call_tags", lambda sc: {"own"})
+    monkeypatch.setattr(waiting, "job_tags", lambda job: job.tags)
+    monkeypatch.setattr(waiting, "our_running_jobs", lambda sc: running.pop(0))
+    monkeypatch.setattr(waiting, "cluster_state", lambda sc: "the cluster has 2 slots")
+    monkeypatch.setattr(waiting, "cure", lambda sc: "add executors")
+    monkeypatch.setattr(waiting, "runs_task", lambda sc, jobs: False)
+    wait = waiting.SlotWait(None, "a job", is_one=True)
+    for _ in range(3):
+        assert wait.look([]) is None
+    first, second = [record.getMessage() for record in caplog.records]
+    assert first == "'a job' waits for slots until job 7 of this driver, 'a round', has ended"
+    assert second.startswith("no task of 'a job' has started") and "add executors" in second
 
 
 def test_a_task_that_spark_has_not_told_of_counts(sc, impatient):
