@@ -8,6 +8,7 @@ from sparkdl.interop.axis_layers import lengths_of_parts, softmax_layers
 from sparkdl.interop.constant_operands import HIDDEN, line
 from sparkdl.interop.torch.aten.node import Place
 from sparkdl.interop.torch.aten.operand_rules import with_constant
+from sparkdl.interop.torch.aten.sequence_rules import LastStates, last_state
 from sparkdl.nn import layers as nn
 
 
@@ -49,12 +50,17 @@ def hidden_by(mask, shape, causal):
 
 
 def softmax(kind):
-    """Returns the rule of a softmax along the last axis."""
+    """Returns the rule of a softmax along any axis but the batch."""
 
     def translate(node):
-        x = node.place()
-        node.need(node.axis(node["dim"]) == len(x.shape) - 1, f"axis {node['dim']}")
-        return along_last_axis(node, kind, x)
+        x, axis = node.place(), node.axis(node["dim"])
+        last = len(x.shape) - 1
+        if axis == last:
+            return along_last_axis(node, kind, x)
+        order = list(range(last + 1))
+        order[axis], order[last] = last, axis
+        turn = nn.Permute(order=tuple(order))
+        return node.add(turn, along_last_axis(node, kind, node.add(turn, x)))
 
     return translate
 
@@ -67,6 +73,9 @@ def along_last_axis(node, kind, x):
 
 def select(node):
     """Takes one index of an axis, and removes the axis."""
+    if isinstance(node["self"], LastStates):
+        node.need(node["dim"] == 0, f"axis {node['dim']} of the last states")
+        return last_state(node, node["index"])
     x, axis = node.place("self"), node.axis(node["dim"])
     index = node["index"] % x.shape[axis]
     if axis == 0 and len(x.shape) == 2 and index == x.shape[0] - 1:

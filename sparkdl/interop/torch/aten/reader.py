@@ -18,6 +18,7 @@ from sparkdl.interop.torch.aten.learned_numbers import (
 )
 from sparkdl.interop.torch.aten.node import AtenNode, NetworkParts, Place
 from sparkdl.interop.torch.aten.rules import RULES
+from sparkdl.interop.torch.aten.sequence_rules import LastStates
 from sparkdl.interop.torch.aten.trained_arrays import is_trained, one_row
 from sparkdl.interop.torch.module_arrays import load_torch
 from sparkdl.interop.translated_network import state_with
@@ -263,6 +264,8 @@ class ModuleTranslation:
         values, made = node.meta["val"], made if isinstance(made, tuple) else (made,)
         values = values if isinstance(values, list | tuple) else (values,)
         for value, place in zip(values, made, strict=False):
+            if isinstance(place, LastStates):
+                continue
             expected = tuple(value.shape)
             batch = (self.size,) if place.batched else ()
             if expected != (*batch, *place.shape) and (expected or place.shape != (1,)):

@@ -1,5 +1,7 @@
 """Layers for aten reductions."""
 
+from math import prod
+
 import numpy as np
 
 from sparkdl.interop.constant_operands import LARGEST
@@ -8,14 +10,12 @@ from sparkdl.nn import layers as nn
 LEAST = float(np.finfo(np.float32).tiny)
 
 
-def first_reduced_axis(node):
-    """Returns the first reduced axis of an example; the reduced axes must be the last ones."""
-    rank, dims = len(node.place().shape), node["dim"]
-    dims = dims if isinstance(dims, list | tuple) else [dims]
-    axes = sorted(node.axis(axis) for axis in dims if axis is not None)
-    sound = axes and axes == list(range(axes[0], rank))
-    node.need(sound, f"a reduction along {node['dim']}")
-    return axes[0]
+def reduced_axes(node):
+    """Returns (axes of an example that are reduced, the others)."""
+    dims = node["dim"] if isinstance(node["dim"], list | tuple) else [node["dim"]]
+    over = sorted(node.axis(axis) for axis in dims if axis is not None)
+    node.need(over, f"a reduction along {node['dim']}")
+    return over, [axis for axis in range(len(node.place().shape)) if axis not in over]
 
 
 def reshape_to(node, place):
@@ -37,8 +37,11 @@ def mean(node):
 
 
 def reduce(node, operation):
-    layer = nn.Reduce(operation=operation, axis=first_reduced_axis(node))
-    return reshape_to(node, node.add(layer, node.place()))
+    over, kept = reduced_axes(node)
+    layer, x = nn.Reduce(operation=operation, axis=len(kept)), node.place()
+    if over[0] < len(kept):
+        x = node.add(nn.Permute(order=(*kept, *over)), x)
+    return reshape_to(node, node.add(layer, x))
 
 
 def total(node):
@@ -60,4 +63,28 @@ def norm(node):
     return node.add(root, node.add(above, reduce(node, "sumsq")))
 
 
-REDUCTION_RULES = {"linalg_vector_norm": norm, "mean": mean, "sum": total}
+def largest(node):
+    """Returns the largest numbers along axes."""
+    x, (over, kept) = node.place(), reduced_axes(node)
+    rows = nn.Reshape(shape=(prod(x.shape[axis] for axis in over), -1))
+    turned = node.add(nn.Permute(order=(*over, *kept)), x)
+    y = node.add(nn.GlobalPool(kind="max"), node.add(rows, turned))
+    keeps = node["keepdim"]
+    to = tuple(1 if axis in over else n for axis, n in enumerate(x.shape) if keeps or axis in kept)
+    node.need(to, "an example without axes")
+    return node.add(nn.Reshape(shape=to), y)
+
+
+def largest_alone(node):
+    """Returns aten's max along an axis; the places are not available."""
+    node.need(node["dim"] is not None, "the largest number of all examples")
+    return (largest(node),)
+
+
+REDUCTION_RULES = {
+    "amax": largest,
+    "max": largest_alone,
+    "linalg_vector_norm": norm,
+    "mean": mean,
+    "sum": total,
+}

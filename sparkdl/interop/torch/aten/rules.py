@@ -2,14 +2,24 @@
 
 from math import prod
 
+import numpy as np
+
 from sparkdl.interop.constant_operands import LARGEST, line
 from sparkdl.interop.torch.aten.attention_rules import ATTENTION_RULES
+from sparkdl.interop.torch.aten.image_rules import IMAGE_RULES
 from sparkdl.interop.torch.aten.learned_numbers import place_of_each
 from sparkdl.interop.torch.aten.operand_rules import OPERAND_RULES
 from sparkdl.interop.torch.aten.reduction_rules import REDUCTION_RULES, reshape_to
-from sparkdl.interop.torch.aten.sequence_rules import SEQUENCE_RULES, in_time_order
+from sparkdl.interop.torch.aten.sequence_rules import (
+    SEQUENCE_RULES,
+    LastStates,
+    in_time_order,
+    last_state,
+)
 from sparkdl.interop.torch.aten.trained_arrays import STATISTICS, is_frozen
 from sparkdl.nn import layers as nn
+
+LEAST_STEP = float(np.finfo(np.float32).eps)
 
 
 def linear(node):
@@ -93,7 +103,7 @@ def pool(kind, **names):
     """Returns the rule of pooling over windows; `names` map sparkdl's options to torch's."""
 
     def translate(node):
-        axes = {nn.MaxPool1D: 1, nn.MaxPool2D: 2, nn.AvgPool2D: 2}[kind]
+        axes = kind.axes
         node.need(node["divisor_override"] is None, "divisor_override")
         size = per_axis(node["kernel_size"], axes)
         layer = kind(
@@ -122,6 +132,53 @@ def adaptive_pool(node):
     node.need(alike, f"adaptive pooling of {given} to {sizes}")
     window = tuple(n // size for n, size in zip(given, sizes, strict=True))
     return node.add(nn.AvgPool2D(size=window, stride=window), node.place())
+
+
+def adaptive_max_pool(node):
+    """Takes the largest number of whole images or sequences; the places are not available."""
+    x = node.place()
+    node.need(set(node["output_size"]) == {1}, f"adaptive pooling to {node['output_size']}")
+    pooled = in_time_order(node, nn.GlobalPool(kind="max"))
+    return (node.add(nn.Reshape(shape=(x.shape[0], *[1] * len(x.shape[1:]))), pooled),)
+
+
+def rms_norm(node):
+    """Divides by the root of the mean square of the last axis."""
+    x, weight = node.place(), node.tensor("weight")
+    axis = len(x.shape) - 1
+    node.need(len(node["normalized_shape"]) == 1, f"a norm over {node['normalized_shape']}")
+    square = node.add(nn.Activation({"type": "power", "power": 2.0}), x)
+    mean = node.add(nn.Reduce(operation="mean", axis=axis), square)
+    column = node.add(nn.Reshape(shape=(*x.shape[:-1], 1)), mean)
+    epsilon = LEAST_STEP if node["eps"] is None else node["eps"]
+    root = nn.Activation({"type": "power", "power": -0.5, "shift": float(epsilon)})
+    y = node.add(nn.Broadcasting(operation="product"), x, node.add(root, column))
+    return y if weight is None else node.add(nn.Affine(axis=axis, shift=False), y, weight=weight)
+
+
+def glu(node):
+    """Multiplies the first half of an axis by the sigmoid of the second."""
+    x, axis = node.place(), node.axis(node["dim"])
+    half = x.shape[axis] // 2
+    one = node.add(nn.Subset(start=0, stop=half, axis=axis), x)
+    two = node.add(nn.Subset(start=half, stop=2 * half, axis=axis), x)
+    return node.add(
+        nn.ElementWise(operation="product"), one, node.add(nn.Activation("sigmoid"), two)
+    )
+
+
+def celu(node):
+    alpha = float(node["alpha"])
+    elu = node.add(nn.Activation("elu"), node.add(line(scale=1 / alpha), node.place()))
+    return node.add(line(scale=alpha), elu)
+
+
+def squeeze(node):
+    states = node["self"]
+    if not isinstance(states, LastStates):
+        return reshape(node)
+    node.need(len(states) == 1 and node["dim"] in (0, [0]), "the states of several layers")
+    return last_state(node, 0)
 
 
 def hard_swish(node):
@@ -208,6 +265,11 @@ def gelu(node):
     return node.add(nn.Activation(function), node.place())
 
 
+def log_sigmoid(node):
+    """Returns the opposite of softplus(-x)."""
+    return node.add(line(scale=-1.0), node.add(nn.Activation("softplus"), neg(node)))
+
+
 def softplus(node):
     node.need(node["beta"] == 1, f"beta={node['beta']}")
     return node.add(nn.Activation("softplus"), node.place())
@@ -223,15 +285,20 @@ RULES = (
     | OPERAND_RULES
     | ATTENTION_RULES
     | REDUCTION_RULES
+    | IMAGE_RULES
     | {
         "abs": activation("abs_val"),
+        "adaptive_max_pool1d": adaptive_max_pool,
+        "adaptive_max_pool2d": adaptive_max_pool,
         "adaptive_avg_pool1d": adaptive_pool,
         "adaptive_avg_pool2d": adaptive_pool,
         "adaptive_avg_pool3d": adaptive_pool,
         "alias": same,
+        "avg_pool1d": pool(nn.AvgPool1D, count_padding="count_include_pad"),
         "avg_pool2d": pool(nn.AvgPool2D, count_padding="count_include_pad"),
         "batch_norm": batch_norm,
         "cat": cat,
+        "celu": celu,
         "clamp": clamp,
         "clamp_max": clamp,
         "clamp_min": clamp,
@@ -249,14 +316,17 @@ RULES = (
         "feature_dropout": feature_dropout,
         "flatten": reshape,
         "gelu": gelu,
+        "glu": glu,
         "hardsigmoid": activation("hard_sigmoid"),
         "hardswish": hard_swish,
         "hardtanh": activation("clip", low="min_val", high="max_val"),
         "layer_norm": layer_norm,
         "leaky_relu": activation("leaky_relu", alpha="negative_slope"),
         "linear": linear,
+        "log_sigmoid": log_sigmoid,
         "max_pool1d": pool(nn.MaxPool1D),
         "max_pool2d": pool(nn.MaxPool2D),
+        "max_pool3d": pool(nn.MaxPool3D),
         "mish": activation("mish"),
         "neg": neg,
         "permute": permute,
@@ -266,13 +336,14 @@ RULES = (
         "relu": activation("relu"),
         "relu6": activation("relu6"),
         "reshape": reshape,
+        "rms_norm": rms_norm,
         "rsqrt": power(-0.5),
         "selu": activation("selu"),
         "sigmoid": activation("sigmoid"),
         "silu": activation("swish"),
         "softplus": softplus,
         "sqrt": power(0.5),
-        "squeeze": reshape,
+        "squeeze": squeeze,
         "tanh": activation("tanh"),
         "transpose": transpose,
         "unflatten": reshape,

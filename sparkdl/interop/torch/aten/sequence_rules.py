@@ -57,6 +57,7 @@ def recurrent(kind):
         ways = 2 if node["bidirectional"] else 1
         count, y = len(PARTS), node.place()
         params = node["params"]
+        states = []
         for number in range(node["num_layers"]):
             first = number * ways * count
             named = dict(zip(PARTS, params[first : first + count], strict=True))
@@ -69,11 +70,29 @@ def recurrent(kind):
                 named |= {f"{p}_reverse": one for p, one in zip(PARTS, back, strict=True)}
                 layer = nn.Bidirectional(layer=layer)
             y = node.add(layer, y, **named)
+            states += [(y, way, units) for way in range(ways)]
             if node["dropout"] and number + 1 < node["num_layers"]:
                 y = node.add(nn.Dropout(rate=node["dropout"]), y)
-        return (y,)  # the last states are not available
+        return y, LastStates(states)  # an LSTM's last cells are not available
 
     return translate
+
+
+class LastStates(tuple):
+    """The last states of stacked recurrent layers, in torch's order.
+
+    Each has all states of its layer, 1 if it runs backwards, and its number of units.
+    """
+
+
+def last_state(node, index):
+    """Returns the Place of one of LastStates; a backward layer ends at the first step."""
+    y, way, units = node["self"][index]
+    if y.shape[-1] > units:
+        y = node.add(nn.Subset(start=way * units, stop=(way + 1) * units, axis=1), y)
+    if not way:
+        return node.add(nn.LastTimeStep(), y)
+    return node.add(nn.Flatten(), node.add(nn.Subset(start=0, stop=1, axis=0), y))
 
 
 def warn_of_biases(node, tensors):

@@ -433,6 +433,93 @@ def zeros(m, x):
     return m.head(normalize(m.rows(x.clamp(min=1) - 1), dim=-1)) * (1 - m.last.sigmoid()) / 2
 
 
+def last_states(kind, run):
+    """Returns a function that builds two recurrent layers in both directions before a head."""
+
+    def make():
+        from torch import nn
+
+        layer = getattr(nn, kind)(3, 4, 2, batch_first=True, bidirectional=True)
+        return functional({"steps": layer, "head": nn.Linear(8, 2)}, run)
+
+    return make
+
+
+def of_lstm(m, x):
+    import torch
+
+    _, (states, _) = m.steps(x)
+    return m.head(torch.cat([states[-2], states[-1]], 1))
+
+
+def of_gru(m, x):
+    import torch
+
+    states = m.steps(x)[1]
+    return m.head(torch.cat([states[0], states[3]], 1))
+
+
+def one_state():
+    from torch import nn
+
+    parts = {"steps": nn.GRU(3, 4, batch_first=True), "head": nn.Linear(4, 2)}
+    return functional(parts, lambda m, x: m.head(m.steps(x)[1].squeeze(0)))
+
+
+def text_cnn():
+    """Convolutions of several widths, and the largest number of each over the text."""
+    import torch
+    from torch import nn
+
+    def run(m, ids):
+        x = m.embedding(ids).transpose(1, 2)
+        pooled = torch.relu(m.three(x)).max(-1).values, torch.relu(m.two(x)).amax(2)
+        means = nn.functional.avg_pool1d(m.two(x), 2, padding=1)
+        most = nn.functional.adaptive_max_pool1d(m.three(x), 1).squeeze(-1)
+        return m.head(torch.cat([*pooled, means.sum(2), most], 1))
+
+    parts = {"embedding": nn.Embedding(20, 8), "head": nn.Linear(20, 3)}
+    parts |= {"three": nn.Conv1d(8, 5, 3, padding=1), "two": nn.Conv1d(8, 5, 2)}
+    return functional(parts, run)
+
+
+def pixels():
+    """Pixels that are repeated, interpolated, shuffled to channels and back."""
+    from torch import cat, nn
+
+    def run(m, x):
+        y = cat([m.nearest(m.down(x)), m.linear(m.down(x)), m.around(x)[:, :, 1:, :-3]], 1)
+        y = m.mix(m.unshuffle(nn.functional.celu(y, 0.5)))
+        return m.head(nn.functional.logsigmoid(m.shuffle(nn.functional.glu(y, 1))).flatten(1))
+
+    parts = {"down": nn.Conv2d(3, 4, 2, 2), "nearest": nn.Upsample(scale_factor=2)}
+    parts["linear"] = nn.Upsample(scale_factor=2, mode="bilinear")
+    parts |= {"around": nn.ZeroPad2d((1, 2, 0, 1)), "unshuffle": nn.PixelUnshuffle(2)}
+    parts |= {"mix": nn.Conv2d(44, 16, 1), "head": nn.Linear(8 * 9, 3)}
+    parts["shuffle"] = nn.Sequential(nn.ChannelShuffle(2), nn.PixelShuffle(2))
+    return functional(parts, run)
+
+
+def llama():
+    """RMSNorm, and a pooling by attention over the steps."""
+    from torch import nn
+
+    def run(m, x):
+        y = m.norm(m.rows(m.bare(x)))
+        return m.head((m.score(y.tanh()).softmax(1) * y).sum(1))
+
+    parts = {"rows": nn.Linear(6, 6), "norm": nn.RMSNorm(6, eps=1e-3)}
+    parts["bare"] = nn.RMSNorm(6, elementwise_affine=False)
+    return functional(parts | {"score": nn.Linear(6, 1), "head": nn.Linear(6, 3)}, run)
+
+
+def volumes():
+    from torch import nn
+
+    layers = nn.Conv3d(2, 3, 2), nn.MaxPool3d(2), nn.Flatten(), nn.Linear(3 * 8, 3)
+    return nn.Sequential(*layers)
+
+
 def detached():
     from torch import nn
 
@@ -495,6 +582,13 @@ MODULES = {  # name: (make, shapes of the inputs)
         [(5, 4)],
     ),
     "repeated": (with_parameters({"token": (1, 1, 4)}, repeated, head=linear(24, 3)), [(5, 4)]),
+    "last states of an LSTM": (last_states("LSTM", of_lstm), [(6, 3)]),
+    "last states of a GRU": (last_states("GRU", of_gru), [(6, 3)]),
+    "last state": (one_state, [(6, 3)]),
+    "text CNN": (text_cnn, ["ids"]),
+    "pixels": (pixels, [(3, 6, 6)]),
+    "volumes": (volumes, [(2, 5, 5, 5)]),
+    "llama": (llama, [(5, 6)]),
     "between": (with_parameters({"weight": (3, 1, 4)}, between, head=linear(24, 3)), [(24,)]),
     "two inputs": (two_inputs, ["ids", (3,)]),
 }
