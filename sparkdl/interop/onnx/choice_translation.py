@@ -4,9 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import HIDDEN, HIDES, HIDES_BESIDE_0, LARGEST, line
+from sparkdl.interop.constant_operands import HIDDEN, HIDES, HIDES_BESIDE_0, line
 from sparkdl.interop.onnx.messages import attributes_of
-from sparkdl.interop.onnx.operand_translation import join, operand_layer, with_constant
+from sparkdl.interop.onnx.operand_translation import (
+    join,
+    keep,
+    operand_layer,
+    with_constant,
+)
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
@@ -98,7 +103,7 @@ def difference(node, turned):
 
 
 def where(node):
-    """Chooses by booleans: a constant mask fills, a computed one multiplies or hides."""
+    """Chooses by booleans: a constant mask fills, a computed one keeps each part."""
     if not node.is_computed(0):
         return fill(node)
     mask, computed = node.shape(0), [i for i in (1, 2) if node.is_computed(i)]
@@ -107,51 +112,51 @@ def where(node):
     if not computed:
         return of_numbers(node, mask)
     [x] = computed
-    value, shape = number_of(node, 3 - x), node.shape(x)
-    ways = {"scale": -value, "shift": value} if x == 1 else {"scale": value}  # 0 where x stays
-    if value == -np.inf:
-        hidden = Step(layer=line(**hidden_by(ways)), sources=(0,))
-        return [hidden, *join(node, "add", (mask, shape), (BEFORE, x))]
-    stays = [] if x == 1 else [flipped(0)]
-    kept = [*stays, *join(node, "product", (mask, shape), (BEFORE if stays else 0, x))]
+    mask, shape = node.shape(0), node.shape(x)
+    value = number_of(node, 3 - x, np.broadcast_shapes(mask, shape))
+    opposite = [] if x == 1 else [flipped(0)]
+    kept = [*opposite, *keep(node, (mask, shape), (BEFORE if opposite else 0, x))]
     if value == 0:
         return kept
-    filled = Step(layer=line(**ways), sources=(0,))
+    filled = number_where(value, chosen=x == 2)
     shapes = np.broadcast_shapes(mask, shape), mask
     return [*kept, filled, *join(node, "add", shapes, (BEFORE - 1, BEFORE))]
 
 
-def number_of(node, index):
-    """Returns the one number that a constant input has throughout."""
+def number_of(node, index, shape):
+    """Returns the one number that a constant input has throughout, at most as wide as `shape`."""
     value = node.constant(index)
     alike = value.size > 0 and (value == value.flat[0]).all()
     node.need(alike, "a choice between numbers and others than one")
+    example = value.shape[value.ndim > len(shape) :]
+    fits = len(example) <= len(shape) and np.broadcast_shapes(example, shape) == tuple(shape)
+    node.need(fits, f"a constant of shape {value.shape} in a choice of {tuple(shape)}")
     return float(value.flat[0])
 
 
-def hidden_by(ways):
-    """Returns the options of a line with HIDDEN in place of minus infinity."""
-    return {name: float(np.sign(value) * -HIDDEN) for name, value in ways.items()}
+def number_where(value, chosen):
+    """Returns the Step of a number where a mask is 1, or where it is 0; elsewhere of exactly 0."""
+    value = float(HIDDEN) if value == -np.inf else value
+    return Step(
+        layer=line(scale=value) if chosen else line(scale=-value, shift=value), sources=(0,)
+    )
 
 
 def of_numbers(node, mask):
     """Returns the Steps of a choice between two constants."""
-    yes, no = (number_of(node, i) for i in (1, 2))
-    yes, no = (float(HIDDEN) if value == -np.inf else value for value in (yes, no))
-    node.need(abs(yes - no) <= LARGEST, f"a choice between {yes} and {no}")
-    return [Step(layer=line(scale=yes - no, shift=no), sources=(0,))]
+    yes, no = (number_of(node, i, mask) for i in (1, 2))
+    parts = [number_where(yes, chosen=True), number_where(no, chosen=False)]
+    added = Step(layer=nn.ElementWise(operation="add"), sources=(BEFORE - 1, BEFORE))
+    return parts[:1] if no == 0 else [*parts, added]
 
 
 def of_two(node, mask):
     """Returns the Steps of a choice between two computed inputs."""
     x, y = node.shape(1), node.shape(2)
     sums = [np.broadcast_shapes(mask, shape) for shape in (x, y)]
-    return [
-        *join(node, "product", (mask, x), (0, 1)),
-        flipped(0),
-        *join(node, "product", (mask, y), (BEFORE, 2)),
-        *join(node, "add", sums, (BEFORE - 2, BEFORE)),
-    ]
+    first, second = keep(node, (mask, x), (0, 1)), keep(node, (mask, y), (BEFORE, 2))
+    back = BEFORE - 1 - len(second)
+    return [*first, flipped(0), *second, *join(node, "add", sums, (back, BEFORE))]
 
 
 def fill(node):

@@ -56,6 +56,21 @@ def join(node, operation, shapes, sources):
     return [*wide, Step(layer=layer, sources=(BEFORE, y - len(wide) if y < 0 else y))]
 
 
+def keep(node, shapes, sources):
+    """Returns the Steps of one source where a mask, the other one, is not 0; elsewhere of 0.
+
+    What is left out may be infinite or NaN, which a product with 0 would not hide.
+    """
+    (mask, kept), layer = shapes, nn.Broadcasting(operation="mask")
+    node.need(len(mask) == len(kept), f"broadcasting of {shapes}")
+    wide, (seen, x) = np.broadcast_shapes(mask, kept), sources
+    if wide == tuple(kept):
+        return [Step(layer=layer, sources=(x, seen))]
+    first = Step(layer=nn.Activation("identity"), sources=(x,))
+    steps = [first, *repeated(tuple(kept), wide)]
+    return [*steps, Step(layer=layer, sources=(BEFORE, seen - len(steps) if seen < 0 else seen))]
+
+
 def maximum(node):
     """Returns the maximum of computed inputs, or of one input and a constant number."""
     [*constant] = filter(node.is_constant, range(len(node.inputs)))

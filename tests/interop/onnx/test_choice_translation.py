@@ -21,6 +21,9 @@ NUMBERS = {"nothing": np.array(0), "one": np.array([1]), "low": INFINITE, "zero"
 LEAST = {
     "unit": np.array(1),
     "flat": np.array([-1, 3]),
+    "at0": np.array([0]),
+    "two": np.array([2]),
+    "zeros": np.zeros((1, STEPS), np.float32),
     "least": np.full((STEPS, STEPS), np.finfo(np.float32).min),
 }
 SOFTMAX = [node("MatMul", "x", "t", to="s"), node("Softmax", "h", to="a")]
@@ -185,6 +188,34 @@ CASES = {  # nodes and constants
         ],
         {"last": np.array([-1])},
     ),
+    "a choice whose other side is infinite or NaN": (
+        [
+            node("Greater", "x", "zero", to="m"),
+            node("Log", "x", to="l"),
+            node("Where", "m", "l", "zero", to="a"),
+            node("LessOrEqual", "x", "zero", to="k"),
+            node("Where", "k", "x", "l", to="b"),
+            node("Add", "a", "b"),
+        ],
+        {},
+    ),
+    "a mask with more columns than what it hides": (
+        [
+            *SEEN,
+            *ROWS,
+            node("ReduceMax", "x", to="c", axes=[2]),
+            node("Log", "c", to="d"),
+            node("Greater", "c", "zero", to="above"),
+            node("And", "row", "above", to="m"),
+            node("Where", "m", "d", "low", to="h"),
+            node("Exp", "h"),
+        ],
+        {"low": np.float32(-2)},
+    ),
+    "a choice of numbers of other sizes": (
+        [*SEEN, node("Where", "seen", "small", "low")],
+        {"small": np.float32(0.3), "low": np.float32(-1e9)},
+    ),
     "arithmetic of integers": (
         [node("Mul", "ids", "two", to="d"), node("Sub", "two", "d", to="e"), cast("e")],
         {"two": np.array(2)},
@@ -199,8 +230,8 @@ def test_masks_of_ids_are_as_onnxruntime_has_them(name, tmp_path):
     known = {key: value for key, value in (NUMBERS | constants).items() if key in read}
     path, session = saved_with_ids(nodes, known, tmp_path)
     net = read_onnx(path)
-    for n in (1, 2):
-        given = {"x": drawn(n, n, STEPS, 3), "ids": IDS[:n]}
+    for n in (1, 2, 9):
+        given = {"x": drawn(n, n, STEPS, 3), "ids": np.resize(IDS[:2], (n, STEPS))}
         [theirs] = session.run(None, given)
         ours = net.run({name: given[name] for name in net.network.conf.input_shapes})["y"]
         assert ours.shape == theirs.shape
@@ -260,6 +291,24 @@ REFUSED = {
     "infinite limit": (
         [node("Equal", "x", "low", to="b"), cast("b")],
         "comparing with an infinite number",
+    ),
+    "a choice of numbers that is wider than its mask": (
+        [
+            node("Slice", "x", "at0", "one", "two", to="c"),
+            node("Greater", "c", "zero", to="m"),
+            node("Where", "m", "least", "zeros", to="w"),
+            node("ReduceSum", "w", "two"),
+        ],
+        "a constant of shape",
+    ),
+    "a choice that is wider than the numbers": (
+        [
+            node("Slice", "x", "at0", "one", "two", to="c"),
+            node("Greater", "c", "zero", to="m"),
+            node("Where", "m", "c", "zeros", to="w"),
+            node("ReduceSum", "w", "two"),
+        ],
+        "a constant of shape",
     ),
     "rounded": (
         [

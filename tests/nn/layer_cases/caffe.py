@@ -16,6 +16,7 @@ LAYERS = [
     (layers.Broadcasting(operation="add", axis=1), ((2, 3, 4), (3, 4))),
     (layers.Broadcasting(axis=2), ((2, 3, 4), (1,))),
     (layers.Broadcasting(operation="add"), ((2, 3, 4), (1, 3, 1))),
+    (layers.Broadcasting(operation="mask"), ((2, 3, 4), (1, 3, 1))),
     (layers.Comparison(loss="mse"), ((4,), (4,))),
     (layers.Comparison(loss="euclidean", reduction="sum"), ((2, 3, 4), (24,))),
     (layers.Comparison(loss="euclidean", reduction="valid"), ((4,), (2, 2), (1,))),
@@ -40,6 +41,8 @@ def broadcasting(layer, params, x, buffers, training):
         return x * w.reshape(len(w), *[1] * (x.ndim - 1))
     behind = x.ndim - w.ndim - layer.axis
     w = w.reshape(len(w), *[1] * layer.axis, *w.shape[1:], *[1] * behind)
+    if layer.operation == "mask":
+        return jnp.where(w != 0, x, 0)
     return x + w if layer.operation == "add" else x * w
 
 

@@ -42,6 +42,8 @@ def broadcasting(layer, seen):
     before = 0 if w.shape[1:] == (1,) or w.ndim == x.ndim else layer.axis
     behind = x.ndim - w.ndim - before
     w = w.reshape(len(w), *[1] * before, *w.shape[1:], *[1] * behind)
+    if layer.operation == "mask":
+        return jnp.where(w != 0, x, 0)
     return x + w if layer.operation == "add" else x * w
 
 

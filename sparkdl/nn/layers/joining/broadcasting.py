@@ -2,6 +2,8 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from sparkdl.config import Choice, Integer, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
@@ -9,13 +11,20 @@ from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.joining.merge import JoiningLayer
 
-OPERATIONS = {"add": ops.add, "product": ops.mul}
+
+def keep(x: Value, w: Value) -> Value:
+    """Returns x where w is not 0, else 0."""
+    return ops.where(w, x, np.zeros((), x.dtype))
+
+
+OPERATIONS = {"add": ops.add, "product": ops.mul, "mask": keep}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Broadcasting(JoiningLayer):
     """Adds w to x, or multiplies x by w; the axes of w are those of x from `axis` on.
 
+    The operation "mask" keeps x where w is not 0; elsewhere y is 0, even if x is infinite or NaN.
     Caffe layers Bias and Scale with two bottoms.
 
     Shapes
