@@ -33,8 +33,7 @@ def features(arguments):
 
 def write(arguments, compute):
     """Writes compute(net, DataFrame, features column) to `arguments.output`."""
-    if files.exists(arguments.output):
-        raise ConfigError(f"{arguments.output} is there already; remove it or choose another")
+    files.check_free(arguments.output, ConfigError)
     with open_use(arguments) as (spark, net, data):
         frame, column = as_frame(spark, data, net.conf)
         predictions = compute(net, frame, column).drop(column)

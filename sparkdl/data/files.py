@@ -66,6 +66,12 @@ def exists(path):
         return fs.exists(inner)
 
 
+def check_free(path, kind=DataError):
+    """Raises an error of this kind if a file or folder exists."""
+    if exists(path):
+        raise kind(f"{path}: something is there already; remove it or choose another path")
+
+
 def is_directory(path):
     """Returns whether a folder exists."""
     with name_errors(path, "looked up"):

@@ -68,8 +68,7 @@ def write_lmdb_anywhere(path: str | PathLike[str], batches: Iterable[Batch]) -> 
 
 def new_folder(path):
     """Returns `files.atomic_directory` of a path that must not exist."""
-    if files.exists(path):
-        raise DataError(f"{path}: something is there already; remove it or choose another path")
+    files.check_free(path)
     return files.atomic_directory(path)
 
 

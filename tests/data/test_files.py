@@ -12,7 +12,7 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 from sparkdl.data import Csv, files
-from sparkdl.errors import DataError
+from sparkdl.errors import ConfigError, DataError
 
 
 def write(path, text="x"):
@@ -33,6 +33,14 @@ def test_open_makes_folders_and_reads_back(tmp_path, prefix):
     assert (tmp_path / "a/b/c.txt").read_text() == "hello"
     assert files.exists(path)
     assert files.list(f"{prefix}{tmp_path}/a") == ["b"]
+
+
+def test_a_path_that_must_be_free(tmp_path):
+    files.check_free(f"{tmp_path}/a")
+    with pytest.raises(DataError, match=f"^{tmp_path}: something is there already; remove it or"):
+        files.check_free(tmp_path)
+    with pytest.raises(ConfigError, match="is there already"):
+        files.check_free(tmp_path, ConfigError)
 
 
 @pytest.mark.parametrize("path", ["/a\0b", "file:///a\0b", "memory://a\0b"])

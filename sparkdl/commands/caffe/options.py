@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from sparkdl.commands.caffe.flags import CONNECTIONS, FLAGS, FORMATS, TOOLS
 from sparkdl.config import suggestion
-from sparkdl.data import files
 from sparkdl.errors import ConfigError
 
 
@@ -99,12 +98,6 @@ def check_known(given):
     for flag in FLAGS:
         if flag.cure and getattr(given, flag.name) is not None:
             raise ConfigError(f"-{flag.name} is not supported; {flag.cure}")
-
-
-def check_free(path):
-    """Raises ConfigError if an output folder exists already."""
-    if files.exists(path):
-        raise ConfigError(f"{path} is there already; remove it or choose another")
 
 
 def check_values(given):

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sparkdl.commands.caffe.cluster import master_of, replicas
-from sparkdl.commands.caffe.options import Options, check_free
+from sparkdl.commands.caffe.options import Options
 from sparkdl.commands.caffe.records import batch_size, source_for
+from sparkdl.data import files
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import CaffeSolver, SolverJob, read_job, save_weights
 from sparkdl.interop.caffe.evaluation.head import FirstRecords
@@ -67,7 +68,7 @@ def prepare_training(options):
     """Returns the Training, after checking all files."""
     job = beside_the_model(read_job(options.conf, options.shapes), options.model)
     if options.validations:
-        check_free(options.validations)
+        files.check_free(options.validations, ConfigError)
         if not job.solver.test_interval:
             raise ConfigError("-output is for tests, but the solver has no test_interval")
     data = source_for(job.train, options.resize, options.lmdb_partitions)

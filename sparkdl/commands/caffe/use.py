@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from sparkdl.commands.caffe.extraction import features_frame
-from sparkdl.commands.caffe.options import Options, check_free
+from sparkdl.commands.caffe.options import Options
 from sparkdl.commands.caffe.records import source_for
 from sparkdl.commands.caffe.scoring import means_of, write_means
+from sparkdl.data import files
+from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import CaffeNet, CaffeSolverConf, load_weights, read_tests
 from sparkdl.interop.caffe.evaluation.blob_values import blobs_of
 from sparkdl.spark.jobs.device_tally import DeviceTally
@@ -86,7 +88,7 @@ def prepare_use(options, tell):
         source.splits()
     if options.use == "features":
         blobs_of(nets[0], options.features)
-        check_free(options.output)
+        files.check_free(options.output, ConfigError)
     path = options.weights_in_use
     states = None if options.train else [state_of(net, path, tell) for net in nets]
     return Use(options, solver, nets, sources, states)

@@ -79,7 +79,7 @@ def test_features_as_json(run, made, spark):
 MISTAKES = {
     "-features ipp -output f": "-features must name blobs of small in phase TEST: data, ip, "
     "label, accuracy, loss; got 'ipp'; did you mean 'ip'?",
-    "-features ip -output lmdb": "lmdb is there already",
+    "-features ip -output lmdb": "lmdb: something is there already",
     "-test -weights w -conf none": "none: there is no such file",
     "-test -model none": "none: there is no such file",
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation, class_column
-from sparkdl.data.files import atomic_directory, exists, local_path
+from sparkdl.data.files import atomic_directory, check_free, local_path
 from sparkdl.data.readers.encodings.datum import encode
 from sparkdl.errors import DataError
 
@@ -40,8 +40,7 @@ def write_lmdb(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
         Something is there, there are no records, or one cannot be written.
     """
     path = local_path(path)
-    if exists(path):
-        raise DataError(f"{path}: something is there already; remove it or choose another path")
+    check_free(path)
     with atomic_directory(path) as folder:
         with lmdb.open(folder, map_size=MAP_SIZE, lock=False) as environment:
             count = _write(environment, batches)
