@@ -139,15 +139,14 @@ class ParameterAveraging(ResidentMaster):
             chosen = [number for number in part.blocks if blocks.sizes[number] > start]
             shared = self._round(conf, state, part, transform)
             result = workers.run_round(train_block, blocks, chosen, shared, self.aggregation_depth)
-            broadcast_end = time.perf_counter()
+            training_end = time.perf_counter()
             check_examples(result, part.examples, state)
             after = self._next(conf, state, result, part)
             check_finite(conf, result, after, state)
             state = after
             round_end = time.perf_counter()
-            seconds = time_shares(
-                result, result.averaging + round_end - broadcast_end, round_end - round_start
-            )
+            averaging = result.averaging + round_end - training_end
+            seconds = time_shares(result, averaging, round_end - round_start)
             yield state, round_report(epoch, part, chosen, state, result, seconds)
 
     def plan(self, workers: Any, blocks: Any, state: Any) -> Any:
