@@ -9,7 +9,8 @@ from math import prod
 import h5py
 import numpy as np
 
-from sparkdl.errors import DataError, text_of
+from sparkdl.data.readers.ndarray.hdf5 import hdf5_file
+from sparkdl.errors import DataError
 
 DEFLATED = 1032  # largest expansion factor of deflate
 TEXTS = re.compile(rb"\x19..\x00\x10\x00\x00\x00", re.DOTALL)  # datatype of variable-length texts
@@ -17,16 +18,11 @@ TYPE, NAMES = 20, 256  # size of that datatype in a file, and longest attribute 
 
 
 @contextmanager
-def open_hdf5(content, path):
+def open_untrusted_hdf5(content, path):
     """Opens a file from its contents; any error of the library is a DataError."""
     check_heaps(content, path)
-    try:
-        with h5py.File(io.BytesIO(content), "r") as file:
-            yield file
-    except DataError:
-        raise
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError) as error:
-        raise DataError(f"{path}: cannot be read as HDF5: {text_of(error)}") from error
+    with hdf5_file(io.BytesIO(content), path) as file:
+        yield file
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from sparkdl.data.readers.tables.dataframes import DataFrames
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import source_of
 from sparkdl.interop.caffe.evaluation.blob_values import Blobs
+from sparkdl.interop.caffe.solvers.caffe_solver import data_of
 from sparkdl.training.inputs.minibatch import prepare_minibatch
 from sparkdl.training.inputs.schema import schema_of
 
@@ -70,14 +71,6 @@ def reading_of(source, net, blobs):
         size=batch_size(net),
         blobs=blobs,
     )
-
-
-def data_of(net):
-    """Returns the data layer of a net; raises ConfigError unless there is exactly one."""
-    if len(net.data) != 1:
-        names = ", ".join(data.name for data in net.data) or "none"
-        raise ConfigError(f"{net.name or 'the net'} must have one layer of data, got {names}")
-    return net.data[0]
 
 
 def batch_size(net):

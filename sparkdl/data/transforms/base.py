@@ -139,10 +139,13 @@ def record_shapes(transform: Any, shapes: dict[str, Any]) -> dict[str, Any]:
     return shapes if known is None else known(shapes)
 
 
-def image_shape(owner, shape):
-    """Returns `shape` as (C, H, W). Raises ShapeError if it is not an image's."""
-    if len(shape) != 3:
-        raise ShapeError(f"{type(owner).__name__} needs images (C, H, W), got {tuple(shape)}")
+def image_shape(owner, shape, channels=None):
+    """Returns `shape` as (C, H, W). Raises ShapeError if it is not that of an image with `channels`
+    channels; None: any number.
+    """
+    if len(shape) != 3 or channels not in (None, shape[0]):
+        needed = f"{type(owner).__name__} needs images ({channels or 'C'}, H, W)"
+        raise ShapeError(f"{needed}, got {tuple(shape)}")
     return tuple(shape)
 
 

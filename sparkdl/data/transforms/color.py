@@ -69,9 +69,7 @@ class ColorJitter(Transform):
         return np.clip(z, 0, np.float32(self.white), out=z)
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        if len(shape) != 3 or shape[0] != 3:
-            raise ShapeError(f"ColorJitter needs images (3, H, W), got {tuple(shape)}")
-        return tuple(shape)
+        return image_shape(self, shape, 3)
 
     in_shape = out_shape
 
@@ -90,10 +88,7 @@ class Grayscale(Transform):
         return round_to(gray(x.astype(np.float32)), x.dtype)
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        channels, *sizes = image_shape(self, shape)
-        if channels != 3:
-            raise ShapeError(f"Grayscale needs images (3, H, W), got {tuple(shape)}")
-        return (1, *sizes)
+        return (1, *image_shape(self, shape, 3)[1:])
 
     def in_shape(self, shape: Any) -> Any:
         channels, *sizes = image_shape(self, shape)

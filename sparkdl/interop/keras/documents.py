@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import DataError
 from sparkdl.interop.archives import open_members
-from sparkdl.interop.hdf5 import open_hdf5
+from sparkdl.interop.hdf5 import open_untrusted_hdf5
 from sparkdl.interop.json_member import parse_json
 from sparkdl.interop.keras.weights import is_hdf5, refuse_shards, text_of
 
@@ -84,7 +84,7 @@ def from_archive(content, path):
 
 def from_hdf5(content, path):
     """Reads the document of an .h5 file with a whole model."""
-    with open_hdf5(content, path) as file:
+    with open_untrusted_hdf5(content, path) as file:
         config, training = (text_of(file, f"{name}_config", path) for name in ("model", "training"))
         version = text_of(file, "keras_version", path)
     if config is None:

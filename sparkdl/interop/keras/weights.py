@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 
 from sparkdl.errors import DataError, UnsupportedError
-from sparkdl.interop.hdf5 import array_in, inner, open_hdf5
+from sparkdl.interop.hdf5 import array_in, inner, open_untrusted_hdf5
 
 ROOTS = ("layers", "_layer_checkpoint_dependencies")  # the second: Keras 2.12
 MOST = 1 << 20  # bytes of names in an attribute; Keras splits them at 64,512
@@ -20,7 +20,7 @@ def read_arrays(content, path, taken):
     DataError
         If the file is damaged, or arrays are missing or differ in shape; lists all of them.
     """
-    with open_hdf5(content, path) as file:
+    with open_untrusted_hdf5(content, path) as file:
         find = by_layer if is_legacy(file) else by_group
         found = find(file, path, taken)
         return fit(taken, found, path)
@@ -105,7 +105,7 @@ def read_optimizer(content, path, count, has_rate=True):
     With `has_rate` its learning rate is a number, which Keras then stores as well.
     """
     own = 1 + has_rate  # number of arrays of the optimizer itself
-    with open_hdf5(content, path) as file:
+    with open_untrusted_hdf5(content, path) as file:
         if is_legacy(file):
             find = optimizer_by_name(file, path)
         else:

@@ -237,11 +237,17 @@ def batch_size(dataset):
 @contextmanager
 def open_hdf5(path):
     """Opens an h5py.File on any file system; errors become DataErrors that name it."""
-    with files.open(path) as content:
-        try:
-            with h5py.File(content, "r") as file:
-                yield file
-        except DataError:
-            raise
-        except (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError) as error:
-            raise DataError(f"{path}: cannot be read as HDF5: {text_of(error)}") from error
+    with files.open(path) as content, hdf5_file(content, path) as file:
+        yield file
+
+
+@contextmanager
+def hdf5_file(content, path):
+    """Opens an h5py.File from an open file; errors of the library become DataErrors."""
+    try:
+        with h5py.File(content, "r") as file:
+            yield file
+    except DataError:
+        raise
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise DataError(f"{path}: cannot be read as HDF5: {text_of(error)}") from error

@@ -8,12 +8,12 @@ import numpy as np
 
 from sparkdl.errors import DataError
 from sparkdl.interop import hdf5
-from sparkdl.interop.hdf5 import array_in, create_hdf5, open_hdf5
+from sparkdl.interop.hdf5 import array_in, create_hdf5, open_untrusted_hdf5
 
 
 def weights_from_hdf5(content, path):
     """Returns {layer: [array]} from the HDF5 file `content`, read from `path`."""
-    with open_hdf5(content, path) as file:
+    with open_untrusted_hdf5(content, path) as file:
         layers, weights = groups(inner(file, "data", path), path), {}
         for name, group in layers.items():
             arrays = arrays_by_number(group, f"{path}, layer {name!r}")
@@ -38,7 +38,7 @@ def weights_to_hdf5(weights):
 
 def state_from_hdf5(content, path):
     """Returns the options of a SolverState from the HDF5 file `content`, read from `path`."""
-    with open_hdf5(content, path) as file:
+    with open_untrusted_hdf5(content, path) as file:
         return {
             "iteration": read_scalar(file, "iter", path),
             "current_step": read_scalar(file, "current_step", path),

@@ -227,13 +227,15 @@ class TaggedBatches:
 
 def source_of_net(net):
     """Returns the source of a net's only data layer."""
+    return source_of(data_of(net, "; give the data to fit"))
+
+
+def data_of(net, cure=""):
+    """Returns the data layer of a net; raises ConfigError unless there is exactly one."""
     if len(net.data) != 1:
         names = ", ".join(data.name for data in net.data) or "none"
-        raise ConfigError(
-            f"{net.name or 'the net'} must have one layer of data to be read, got {names}; "
-            "give the data to fit"
-        )
-    return source_of(net.data[0])
+        raise ConfigError(f"{net.name or 'the net'} must have one layer of data, got {names}{cure}")
+    return net.data[0]
 
 
 def first_of_net(net, batches):

@@ -289,7 +289,7 @@ def test_data_that_no_net_names_must_be_given(workers, tmp_path):
     second += "layer { name: 'f' type: 'InnerProduct' bottom: 'e' top: 'f' "
     second += "inner_product_param { num_output: 1 } }"
     solver = CaffeSolver(write_solver(tmp_path, "max_iter: 1", NET + second))
-    with pytest.raises(ConfigError, match="one layer of data to be read, got d, e; give the data"):
+    with pytest.raises(ConfigError, match="one layer of data, got d, e; give the data"):
         solver.fit(workers=workers)
 
 
