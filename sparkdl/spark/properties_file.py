@@ -1,22 +1,53 @@
 """Parser of Spark's properties files, such as spark-defaults.conf."""
 
 import re
+from collections.abc import Iterator
 
-END_OF_KEY = re.compile(r"\s*[=:\s]\s*")
+LINE_END = re.compile(r"\r\n|\r|\n")
+BLANKS = " \t\f"
 COMMENTS = "#", "!"
+KEY_AND_VALUE = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+AROUND_VALUES = "".join(map(chr, range(33))).replace("\n", "").replace("\r", "")
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Returns {key: value} of the lines of a file; a key without a value has "".
+    """Returns {key: value} of a file, in which a line that ends with a backslash continues.
+
+    A key without a value has "".
 
     References
     ----------
-    java.util.Properties, by which Spark reads them: a key ends with white space, "=" or ":".
+    java.util.Properties.load, by which Spark reads them; it then trims values.
     """
-    lines = [line.strip() for line in text.splitlines()]
-    pairs = [
-        END_OF_KEY.split(line, maxsplit=1)
-        for line in lines
-        if line and not line.startswith(COMMENTS)
-    ]
-    return {key: value[0] if value else "" for key, *value in pairs}
+    pairs = [KEY_AND_VALUE.findall(line)[0] for line in logical_lines(text)]
+    return {unescape(key): unescape(value).strip(AROUND_VALUES) for key, value in pairs}
+
+
+def logical_lines(text: str) -> Iterator[str]:
+    """Yields lines without blanks before them and without comments; continued ones are joined."""
+    line = ""
+    for part in LINE_END.split(text):
+        part = part.lstrip(BLANKS)
+        if not line and part.startswith(COMMENTS):
+            continue
+        line += part
+        if (len(line) - len(line.rstrip("\\"))) % 2:
+            line = line[:-1]
+            continue
+        if line:
+            yield line
+        line = ""
+    if line:
+        yield line
+
+
+def unescape(text: str) -> str:
+    """Returns a key or value with the characters that its escapes stand for."""
+
+    def character(escape):
+        digits, letter = escape.groups()
+        return chr(int(digits, 16)) if digits else CONTROLS.get(letter, letter)
+
+    return ESCAPE.sub(character, text)

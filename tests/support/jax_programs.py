@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import platform
+import re
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -55,7 +56,8 @@ def flags_of(version):
     """Returns PLAIN, and EMITTERS_OFF for a version of jaxlib that knows it."""
     if version is None:
         return []
-    release = tuple(map(int, version.split(".")[:3]))
+    numbers = re.match(r"\d+(\.\d+)*", version)[0]  # without "rc1" or "+cuda12"
+    release = tuple(map(int, numbers.split(".")[:3]))
     return [*PLAIN, EMITTERS_OFF] if release <= NEWEST_WITH_EMITTERS else PLAIN
 
 

@@ -53,4 +53,11 @@ def round_to(y, dtype):
     if dtype.kind not in "iu":
         return y
     limits = np.iinfo(dtype)
-    return np.rint(np.clip(y, limits.min, limits.max, out=y), out=y).astype(dtype)
+    most = largest_within(limits.max, y.dtype.type)
+    return np.rint(np.clip(y, limits.min, most, out=y), out=y).astype(dtype)
+
+
+def largest_within(limit, kind):
+    """Returns the largest float of a type that is at most the integer `limit`."""
+    nearest = kind(limit)
+    return np.nextafter(nearest, kind(0)) if int(nearest) > limit else nearest

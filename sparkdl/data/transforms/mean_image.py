@@ -13,7 +13,10 @@ from sparkdl.data.transforms.pixels import Pixels
 from sparkdl.errors import DataError, ShapeError, require
 
 # What numpy raises for headers that are no Python literals, or absurd shapes, among others
-REFUSALS = (ValueError, EOFError, OSError, MemoryError, SyntaxError, TokenError)
+REFUSALS = (
+    *(ValueError, TypeError, IndexError, OverflowError, SyntaxError, TokenError),
+    *(EOFError, OSError, MemoryError, RecursionError),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,7 +74,7 @@ class MLflowLogger(RunListener):
         require(self, "seconds", is_number(seconds) and seconds >= 0, "a number >= 0")
         self.run_id: str | None = None
         self._mlflow = load_package()
-        self._fit: FitRun | None = None
+        self._fit: Any = None
         self._plan: Any = None
         self._buffer: Any = None
 
@@ -110,8 +110,6 @@ class MLflowLogger(RunListener):
 
     def on_fit_end(self, history: Any) -> None:
         super().on_fit_end(history)
-        if self._fit is None:  # another listener has refused the fit
-            return
         fit, self._fit = self._fit, None
         error = self._plan.steering.error
         try:

@@ -1,5 +1,6 @@
 """Splits as tasks that run near their bytes, if executors run on the hosts of HDFS."""
 
+import re
 import warnings
 from collections import Counter
 
@@ -14,6 +15,11 @@ from sparkdl.data.hadoop import SCHEMES
 from sparkdl.spark.jobs.job import message
 
 NOBODY = ("localhost",)  # the host reported by file systems without blocks
+UNREACHABLE = re.compile(  # errors of Java that concern all files of a system
+    r"\b([a-z]+\.)+(ConnectException|NoRouteToHostException|StandbyException|\w*TimeoutException"
+    r"|UnknownHostException)\b"
+)
+SYSTEM = re.compile(r"\w+:(//[^/]*)?")  # hdfs://host, or hdfs: of the host in Hadoop's settings
 
 
 def split_rdd(sc, splits):
@@ -79,28 +85,35 @@ def preferred_hosts(spans, blocks_of):
 def blocks_of(sc, path, known):
     """Returns [(start, stop, hosts)] of a file's blocks; [] if it is not on HDFS.
 
-    A file system that has failed to tell of one file is asked no more, as Hadoop's client may have
-    tried for minutes.
+    A file system that cannot be reached is asked no more, as Hadoop's client may have tried for
+    minutes. Others go on to be asked, as the failure may concern one file.
 
     Parameters
     ----------
     known : dict
-        {path or failed file system: blocks} so far.
+        {path or unreachable file system: blocks} so far.
     """
     if path.partition(":")[0] not in SCHEMES:
         return []
-    system = "/".join(path.split("/", 3)[:3])  # hdfs://host
+    system = SYSTEM.match(path)[0]
     if path not in known and system not in known:
         try:
             known[path] = ask_block_hosts(sc, path)
         except (Py4JJavaError, PySparkException) as error:  # pyspark makes its own of some
+            silent = system if concerns_all_files(error, system) else path
             text = message(error).partition("\n")[0]
             warnings.warn(
-                f"{path}: Spark cannot say where its blocks lie, so tasks run anywhere: {text}",
+                f"{silent}: Spark cannot say where its blocks lie, so tasks run anywhere: {text}",
                 stacklevel=2,
             )
-            known[system] = []
+            known[silent] = []
     return known.get(path, [])
+
+
+def concerns_all_files(error, system):
+    """Returns whether an error means that a whole file system cannot be reached."""
+    is_view = system.startswith("viewfs:")  # of several file systems
+    return not is_view and UNREACHABLE.search(str(error)) is not None
 
 
 def ask_block_hosts(sc, path):

@@ -15,7 +15,8 @@ SHARE = 0.02  # most of a fit's time spent on its page, except for the last one
 class HtmlReport(RunListener):
     """Writes the HTML report of a fit while it runs, and a final one at its end.
 
-    An open browser page reloads it every `seconds`.
+    An open browser page reloads it every `seconds`. A fit that another listener refuses as it
+    begins leaves an existing page as it is.
 
     Parameters
     ----------
@@ -38,16 +39,18 @@ class HtmlReport(RunListener):
         self.path, self.seconds = path, seconds
         require_seconds(self)
         self._due = 0.0
+        self._plan: Any = None
 
     def on_fit_start(self, plan: Any) -> None:
         """Raises DataError for a path that cannot have the page."""
         check_report_path(self.path)
         super().on_fit_start(plan)
-        self._due = 0.0
+        self._due, self._plan = 0.0, plan
 
     def on_fit_end(self, history: Any) -> None:
         super().on_fit_end(history)
-        self._write(None)
+        if not self._plan.steering.refused:
+            self._write(None)
 
     def _keep(self, state):
         super()._keep(state)

@@ -142,7 +142,7 @@ class Listeners(Listener):
 
 def tell_refusal(told, plan, refusal):
     """Ends a fit that an error has ended before it began, for the listeners told of its start."""
-    plan.steering.error = refusal
+    plan.steering.error, plan.steering.refused = refusal, True
     if plan.history is not None:
         kind = type(refusal).__name__
         plan.history.end_reason = f"interrupted by {kind} before the first round"

@@ -39,6 +39,8 @@ class Steering:
     stopped : bool
     error : BaseException or None
         The error that has interrupted the fit, if any.
+    refused : bool
+        Whether that error is a listener's refusal of the fit, before it began.
     unheard : list of events
         Rounds that ended after the fit was interrupted, which no listener has heard of.
     """
@@ -52,6 +54,7 @@ class Steering:
         self.stopped, self.end_reason = False, None
         self.waits, self._rate_factor = waits, rate_factor
         self.error: BaseException | None = None
+        self.refused = False
         self.unheard: list[Any] = []
         self.earlier_ending = earlier_ending
         self.state_to_end_with: TrainState | None = None

@@ -74,6 +74,15 @@ def test_bytes_are_padded_with_the_nearest_byte(value, nearest):
     assert floats[0, 0, 0, 0] == np.float32(value)
 
 
+@pytest.mark.parametrize("kind", "bBhHiIlL")
+@pytest.mark.parametrize("value", [-1e30, -(2.0**63), -1, 1e30, 2.0**64, 2.0**63, 2.0**32])
+def test_integers_are_padded_with_the_nearest_that_the_value_has(kind, value):
+    limits, y = np.iinfo(kind), Pad(size=1, value=value)(images(1, dtype=kind)).features[0, 0, 0, 0]
+    nearest = int(min(max(value, limits.min), limits.max))
+    assert nearest - 2048 <= y <= nearest <= limits.max, "beyond 2**53, floats are apart"
+    assert y == nearest or nearest == limits.max
+
+
 def test_the_mean_below_a_crop_is_subtracted():
     batch, mean = images(6, (3, 8, 8)), np.random.default_rng(2).random((3, 8, 8)) * 255
     whole = batch.replace(features=batch.features - mean.astype(np.float32))
@@ -93,15 +102,27 @@ def test_a_mean_image_is_read_from_any_file_system():
 
 
 def npy(kind, shape):
+    """Returns the bytes of a .npy file of a type and shape, with 16 bytes of numbers."""
+    return npy_of(f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}}}")
+
+
+def npy_of(header):
     """Returns the bytes of a .npy file with this header and 16 bytes of numbers."""
-    header = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}}}\n".encode()
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + b"a\0\0\0" * 4
+    line = f"{header}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(line)) + line + b"a\0\0\0" * 4
 
 
 DAMAGED = {
     "no array": b"no array",
     "a header that does not end": npy("<f4", "((4,"),
     "absurd": npy("<f4", (2**60,)),
+    "beyond 64 bits": npy("<f4", (2**70,)),
+    "empty beyond 64 bits": npy("<f4", (0, 2**65)),
+    "a flag for a size": npy("<f4", (True,)),
+    "a type without parts": npy(((),), (4,)),
+    "a list for a key": npy_of("{[]: 1}"),
+    "keys of two types": npy_of("{'descr': 1, 2: 3, 'a': 4}"),
+    "nested too deep": npy_of("a" + ".a" * 4000),
     "an archive": b"PK\x05\x06" + bytes(18),
     "text": npy("<U1", (4,)),
 }

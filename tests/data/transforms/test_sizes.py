@@ -7,7 +7,7 @@ import scipy.ndimage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkdl.data import RandomResizedCrop, Resize, Rotate
+from sparkdl.data import Batch, RandomResizedCrop, Resize, Rotate
 from sparkdl.data.transforms.base import Chance
 from sparkdl.data.transforms.rotate import rotate_image
 from sparkdl.errors import ConfigError
@@ -35,6 +35,16 @@ def test_bytes_are_rounded():
     found = Resize(size=(9, 4))(batch).features
     assert found.dtype == np.uint8
     assert np.abs(found - wanted).max() <= 1 and (found == wanted).mean() > 0.99
+
+
+@pytest.mark.parametrize("kind", "bBhHiIlL")
+def test_integers_at_their_limits_stay_there(kind):
+    limits = np.iinfo(kind)
+    for limit in (limits.min, limits.max):
+        batch = Batch.of(np.full((1, 1, 4, 4), limit, kind), np.zeros(1, int))
+        found = Resize(size=7)(batch).features
+        np.testing.assert_array_equal(found, int(found[0, 0, 0, 0]))
+        assert found.dtype == kind and abs(int(found[0, 0, 0, 0]) - limit) <= abs(limit) >> 23
 
 
 def test_a_window_of_a_random_size_is_resized():

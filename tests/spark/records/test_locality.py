@@ -1,10 +1,11 @@
 """Preferred hosts of a task, from the locations of the blocks that it reads."""
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from sparkdl.spark.records import locality
-from sparkdl.spark.records.locality import blocks_of, preferred_hosts
+from sparkdl.spark.records.locality import blocks_of, concerns_all_files, preferred_hosts
 
 BLOCKS = {
     "a": [(0, 100, ["one", "two"]), (100, 200, ["two", "three"]), (200, 210, ["four"])],
@@ -35,18 +36,72 @@ def test_only_hdfs_is_asked(path):
     assert blocks_of(None, path, {}) == []
 
 
-def test_a_file_system_that_fails_is_asked_once(monkeypatch):
-    asked = []
+@pytest.fixture
+def asked(monkeypatch):
+    """The files that Hadoop's client was asked for; it has failures for some."""
+    paths = []
 
     def ask(sc, path):
-        asked.append(path)
-        if path.startswith("hdfs://down"):
-            raise PySparkException("no NameNode answers")
-        return [(0, 10, ["one"])]
+        paths.append(path)
+        if (failure := FAILURES.get(path)) is not None:
+            raise PySparkException(failure)
+        return HERE
 
     monkeypatch.setattr(locality, "ask_block_hosts", ask)
+    return paths
+
+
+HERE = [(0, 10, ["one"])]
+FAILURES = {
+    "hdfs://down/a": "java.net.ConnectException: refused",
+    "hdfs:/a/b": "java.net.UnknownHostException: nobody",
+    "webhdfs://slow/a": "An error occurred\n: java.net.SocketTimeoutException: 60000 millis",
+    "hdfs://waits/a": "RemoteException(org.apache.hadoop.ipc.StandbyException): not now",
+    "hdfs://up/gone": "java.io.FileNotFoundException: File does not exist: /gone",
+    "hdfs://up/closed": "org.apache.hadoop.security.AccessControlException: denied",
+    "viewfs://all/dead/a": "java.net.ConnectException: refused",
+}
+SYSTEMS = {
+    "hdfs://down": ["hdfs://down/a", "hdfs://down/b"],
+    "hdfs:": ["hdfs:/a/b", "hdfs:/c"],
+    "webhdfs://slow": ["webhdfs://slow/a", "webhdfs://slow/b/c"],
+    "hdfs://waits": ["hdfs://waits/a", "hdfs://waits/a/b"],
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_file_system_that_nobody_reaches_is_asked_once(asked, system):
+    first, second = SYSTEMS[system]
+    with pytest.warns(UserWarning, match=f"^{system}: Spark cannot say where its") as warned:
+        found, known = look_up(first, second, "hdfs://up/a")
+    assert found == [[], [], HERE] and len(warned) == 1
+    assert asked == [first, "hdfs://up/a"] and system in known
+
+
+@pytest.mark.parametrize("path", ["hdfs://up/gone", "hdfs://up/closed", "viewfs://all/dead/a"])
+def test_a_bad_file_takes_the_places_from_no_other(asked, path):
+    other = "/".join(path.split("/")[:3]) + "/b"
+    with pytest.warns(UserWarning, match=f"^{path}: Spark cannot say where its") as warned:
+        found, _ = look_up(path, path, other)
+    assert found == [[], [], HERE] and len(warned) == 1
+    assert asked == [path, other]
+
+
+def look_up(*paths):
     known = {}
-    with pytest.warns(UserWarning, match="hdfs://down/a: Spark cannot say .* no NameNode") as told:
-        found = [blocks_of(None, f"hdfs://{path}", known) for path in ("down/a", "up/b", "down/c")]
-    assert found == [[], [(0, 10, ["one"])], []]
-    assert asked == ["hdfs://down/a", "hdfs://up/b"] and len(told) == 1
+    return [blocks_of(None, path, known) for path in paths], known
+
+
+def test_errors_of_hadoop_are_told_apart(sc):
+    names = ["java.net.ConnectException", "java.io.FileNotFoundException"]
+    assert [concerns_all_files(thrown(sc, name), "hdfs://host") for name in names] == [True, False]
+
+
+def thrown(sc, name):
+    """Returns the error that py4j raises for an exception of Java."""
+    jvm = sc._jvm
+    failed = jvm.java.util.concurrent.CompletableFuture()
+    failed.completeExceptionally(getattr(jvm, name)("port 8020"))
+    with pytest.raises(Py4JJavaError) as error:
+        failed.join()
+    return error.value

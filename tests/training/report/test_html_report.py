@@ -11,6 +11,7 @@ from sparkdl.training.network import Network
 from sparkdl.training.report import html_report
 from sparkdl.training.report.html_report import HtmlReport
 from sparkdl.training.reporting.lambda_listener import LambdaListener
+from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.workers.local import LocalWorkers
 from tests.training.report.fits import CONF
 from tests.training.report.test_page import cells, data_of
@@ -69,6 +70,20 @@ def test_a_fit_that_fails_has_its_page(tmp_path):
     with pytest.raises(DivergedError):
         fit(HtmlReport(tmp_path / "fit.html"), conf=steep(), x=X * 1e30)
     assert data_of((tmp_path / "fit.html").read_text())["runs"]
+
+
+def test_a_fit_that_another_listener_refuses_leaves_the_page_of_the_last_one(tmp_path):
+    path = tmp_path / "fit.html"
+    fit(HtmlReport(path))
+    before = path.read_text()
+    with pytest.raises(ConfigError, match="not with me"):
+        fit(HtmlReport(path), Refusing())
+    assert path.read_text() == before
+
+
+class Refusing(Listener):
+    def on_fit_start(self, plan):
+        raise ConfigError("not with me")
 
 
 def steep():

@@ -68,7 +68,7 @@ def test_who_was_told_of_a_start_hears_of_the_end_if_another_refuses_the_fit():
     with pytest.raises(ConfigError, match="not with me") as refusal:
         Listeners(*listeners).on_fit_start(about)
     assert heard == [("a", "start", 3), ("a", "end", 0)]
-    assert about.steering.error is refusal.value
+    assert about.steering.error is refusal.value and about.steering.refused
     assert about.history.end_reason == "interrupted by ConfigError before the first round"
 
 
