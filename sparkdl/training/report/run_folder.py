@@ -245,6 +245,8 @@ def need_figures(by_worker, known, more):
     need_numbers(*(figure for one in by_worker for figure in one))
     others = (more.get(name, 0) for name in (*AT_TIMES, "examples", "size"))
     need_counts(known["rounds_in_epoch"], *others)
+    if known["rounds_in_epoch"] == 0:
+        raise ValueError("an epoch without rounds")
     need_numbers(known.get("rate_factor", 1.0))
 
 

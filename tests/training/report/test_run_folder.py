@@ -287,7 +287,7 @@ ROUND = {  # changes to a valid event
     "seconds": ["x"] * 4,
     "workers": [[1, 1e30, 1, 1]] * 2,
     "size": 10**400,
-    "rounds_in_epoch": None,
+    "rounds_in_epoch": 0,
     "rate_factor": "x",
     "sent": ["x", "y"],
     "skipped": 0.5,

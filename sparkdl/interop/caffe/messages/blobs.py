@@ -65,7 +65,10 @@ def array_of(blob, where):
         raise DataError(
             f"{where}: a blob of shape {shape} must have as many numbers, got {count:g}"
         )
-    return np.frombuffer(content, dtype).reshape(shape)
+    try:
+        return np.frombuffer(content, dtype).reshape(shape)
+    except ValueError:  # nothing, but with absurd axes
+        raise DataError(f"{where}: a blob must have the shape of an array, got {shape}") from None
 
 
 def numbers_of(blob):

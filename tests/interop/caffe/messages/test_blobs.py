@@ -49,6 +49,7 @@ BAD = {
     "too many": wire.shape(5) + wire.field(5, wire.floats(*SIX)),
     "none of many": wire.shape(10**6, 10**6, 10**6),
     "many by an overflow": wire.shape(2**62, 4) + wire.field(5, wire.floats(1)),
+    "nothing, but of many": wire.shape(0, 2**31, 2**31, 2**31),
     "negative": wire.shape(-2, -3) + wire.field(5, wire.floats(*SIX)),
     "part of a number": wire.shape(2) + wire.field(5, wire.floats(1, 2)[:-1]),
     "four sizes that are none": wire.legacy(0, 1, 2, 3) + wire.field(5, wire.floats(*SIX)),
