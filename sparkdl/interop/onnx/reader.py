@@ -10,6 +10,7 @@ from sparkdl.interop.onnx.choice_translation import scores_of
 from sparkdl.interop.onnx.folding import Constants
 from sparkdl.interop.onnx.laid_shapes import FIRST, TYPES, Place, laid, place_of
 from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
+from sparkdl.interop.onnx.narrow_numbers import NarrowNumbers
 from sparkdl.interop.onnx.nodes import OnnxNode
 from sparkdl.interop.onnx.plain_nodes import has_rows, of_rows, plain_node
 from sparkdl.interop.onnx.shared_constants import SharedConstants
@@ -70,7 +71,7 @@ def read_onnx(path, shape=None, **options):
         If the file cannot be read, or is damaged.
     """
     model = read_model(path)
-    translation = GraphTranslation(model, path, shape)
+    translation = GraphTranslation(model, path, shape, options.get("dtype", "float32"))
     for node in model.graph.node:
         if not translation.read.isdisjoint(node.output):
             translation.add(node)
@@ -80,7 +81,7 @@ def read_onnx(path, shape=None, **options):
 class GraphTranslation:
     """The layers, weights and shapes translated so far."""
 
-    def __init__(self, model, path, shape):
+    def __init__(self, model, path, shape, dtype):
         self.graph, self.path = model.graph, path
         self.constants = Constants(self.graph, path, opset_of(model, path))
         self.build = GraphBuilder()
@@ -88,6 +89,7 @@ class GraphTranslation:
         self.build.inputs = {name: tuple(shape) for name, shape in self.shapes.items()}
         self.places = {name: name for name in self.shapes}
         self.weights, self.refused = {}, []
+        self.numbers = NarrowNumbers(dtype, self.counted_inputs(), {*self.shapes})
         self.shared = SharedConstants()
         self.read = read_tensors(self.graph)
 
@@ -99,6 +101,12 @@ class GraphTranslation:
         if not names or not given.keys() <= set(names):
             raise ConfigError(f"{self.path}: shape must be of inputs among {names}, got {shape}")
         return {value.name: self.input_shape(value, given.get(value.name)) for value in inputs}
+
+    def counted_inputs(self):
+        """Returns the names of the inputs that are integers."""
+        kinds = {value.name: value.type.tensor_type.elem_type for value in self.graph.input}
+        integers = (TensorProto.INT32, TensorProto.INT64)
+        return {name for name in self.shapes if kinds[name] in integers}
 
     def input_shape(self, value, given):
         """Returns the shape of an input's example, from the file or from `given`."""
@@ -152,6 +160,7 @@ class GraphTranslation:
             steps = RULES[node.op](plain)
         if not steps and not self.alias(node):
             steps = [Step(layer=nn.Activation("identity"), place=place_of(node.any_shape()))]
+        steps = self.numbers.fit(node, steps, place or steps[-1].place) if steps else steps
         made = []
         read = tuple(filter(self.constants.is_trained, node.inputs))
         for at, step in enumerate(steps):
