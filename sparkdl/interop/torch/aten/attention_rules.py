@@ -6,6 +6,7 @@ import numpy as np
 
 from sparkdl.interop.axis_layers import lengths_of_parts, softmax_layers
 from sparkdl.interop.constant_operands import HIDDEN, line
+from sparkdl.interop.torch.aten.mask_rules import hide, without_hidden
 from sparkdl.interop.torch.aten.node import Place
 from sparkdl.interop.torch.aten.operand_rules import with_constant
 from sparkdl.interop.torch.aten.sequence_rules import LastStates, last_state
@@ -28,13 +29,17 @@ def dot_product_attention(node):
     q, k, v = (node.place(name) for name in ("query", "key", "value"))
     mask, scale = node["attn_mask"], node["scale"]
     node.need(not node["enable_gqa"], "enable_gqa")
-    node.need(mask is None or hasattr(mask, "detach"), "a mask that is computed")
     scores = node.add(nn.MatMul(transpose_b=True), q, k)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     scores = node.add(line(scale=float(scale)), scores)
+    computed, mask = (mask, None) if isinstance(mask, Place) else (None, mask)
+    if computed:
+        scores = hide(node, scores, computed, "attn_mask")
     hidden = hidden_by(mask, scores.shape, node["is_causal"])
     scores = scores if hidden is None else with_constant(node, "add", scores, hidden)
     shares = along_last_axis(node, "softmax", scores)
+    if computed:
+        shares = without_hidden(node, shares, computed, "attn_mask")
     if node["dropout_p"]:
         shares = node.add(nn.Dropout(rate=node["dropout_p"]), shares)
     return node.add(nn.MatMul(), shares, v)

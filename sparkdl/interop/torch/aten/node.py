@@ -45,11 +45,13 @@ class AtenNode:
     network : NetworkParts
     size : int
         Of the batch that the graph was exported with.
+    kinds : {name of the schema, or "result": type of its numbers}
+        Of the tensors.
     """
 
-    def __init__(self, arguments, shape, module, network, size):
+    def __init__(self, arguments, shape, module, network, size, kinds):
         self.arguments, self.shape, self.module = arguments, shape, module
-        self.network, self.size = network, size
+        self.network, self.size, self.kinds = network, size, kinds
 
     def __getitem__(self, name: str) -> Any:
         return self.arguments.get(name)

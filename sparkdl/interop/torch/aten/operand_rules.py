@@ -2,6 +2,7 @@
 
 from sparkdl.interop.constant_operands import HIDDEN, HIDES, constant_layer, line
 from sparkdl.interop.torch.aten.learned_numbers import beside, learned, once
+from sparkdl.interop.torch.aten.mask_rules import fill_masked
 from sparkdl.interop.torch.aten.node import Place, as_array
 from sparkdl.interop.torch.aten.trained_arrays import is_trained
 from sparkdl.nn import layers as nn
@@ -105,6 +106,8 @@ def constant_of(node, x, values, flag, trains=True):
 
 
 def masked_fill(node):
+    if isinstance(node["mask"], Place):
+        return fill_masked(node)
     return fill(node, node.place("self"), node["mask"], node["value"])
 
 

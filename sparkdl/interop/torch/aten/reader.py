@@ -257,7 +257,11 @@ class ModuleTranslation:
             named["input"] = named["self"]
         value = node.meta["val"]
         shape = tuple(value.shape[batched:]) if self.torch.is_tensor(value) else None
-        return AtenNode(named, shape, self.module_of(node), self.parts, self.size)
+        given = dict(zip((a.name for a in schema), node.args, strict=False)) | node.kwargs
+        made = {"result": node} | {k: v for k, v in given.items() if hasattr(v, "meta")}
+        values = {name: one.meta.get("val") for name, one in made.items()}
+        kinds = {name: str(one.dtype) for name, one in values.items() if hasattr(one, "dtype")}
+        return AtenNode(named, shape, self.module_of(node), self.parts, self.size, kinds)
 
     def check_shape(self, node, made):
         """Raises UnsupportedError if a result's shape differs from torch's."""

@@ -8,6 +8,7 @@ from sparkdl.interop.constant_operands import LARGEST, line
 from sparkdl.interop.torch.aten.attention_rules import ATTENTION_RULES
 from sparkdl.interop.torch.aten.image_rules import IMAGE_RULES
 from sparkdl.interop.torch.aten.learned_numbers import place_of_each
+from sparkdl.interop.torch.aten.mask_rules import MASK_RULES
 from sparkdl.interop.torch.aten.operand_rules import OPERAND_RULES
 from sparkdl.interop.torch.aten.reduction_rules import REDUCTION_RULES, reshape_to
 from sparkdl.interop.torch.aten.sequence_rules import (
@@ -286,6 +287,7 @@ RULES = (
     | ATTENTION_RULES
     | REDUCTION_RULES
     | IMAGE_RULES
+    | MASK_RULES
     | {
         "abs": activation("abs_val"),
         "adaptive_max_pool1d": adaptive_max_pool,

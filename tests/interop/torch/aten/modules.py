@@ -513,6 +513,31 @@ def llama():
     return functional(parts | {"score": nn.Linear(6, 1), "head": nn.Linear(6, 3)}, run)
 
 
+def padded_bert(way):
+    """Returns a function that builds attention to steps that a mask of ids shows."""
+
+    def make():
+        from torch import nn
+
+        def run(m, ids):
+            x = m.tokens(ids)
+            y = x.view(-1, 4, 2, 4).transpose(1, 2)
+            seen = (ids != 3)[:, None, None, :]
+            if way == "chosen":
+                mixed = nn.functional.scaled_dot_product_attention(y, y, y, attn_mask=seen)
+            else:
+                low = (1.0 - seen.to(x.dtype)) * -10000.0
+                scores = y @ y.transpose(-1, -2)
+                filled = scores.masked_fill((ids == 3)[:, None, None, :], float("-inf"))
+                mixed = (filled if way == "filled" else scores + low).softmax(-1) @ y
+            return m.head(mixed.transpose(1, 2).reshape(-1, 4, 8).mean(1))
+
+        parts = {"tokens": nn.Embedding(20, 8), "head": nn.Linear(8, 3)}
+        return functional(parts, run)
+
+    return make
+
+
 def volumes():
     from torch import nn
 
@@ -586,6 +611,7 @@ MODULES = {  # name: (make, shapes of the inputs)
     "last states of a GRU": (last_states("GRU", of_gru), [(6, 3)]),
     "last state": (one_state, [(6, 3)]),
     "text CNN": (text_cnn, ["ids"]),
+    **{f"padding {way}": (padded_bert(way), ["ids"]) for way in ("chosen", "filled", "added")},
     "pixels": (pixels, [(3, 6, 6)]),
     "volumes": (volumes, [(2, 5, 5, 5)]),
     "llama": (llama, [(5, 6)]),

@@ -226,3 +226,14 @@ def test_what_is_no_module_or_no_batch_is_refused():
         read_module(abs, drawn([(6,)], 2))
     with pytest.raises(ConfigError, match=r"must be tensors \(n >= 2"):
         read_module(torch.nn.Linear(6, 2), drawn([(6,)], 1))
+
+
+def test_examples_of_padding_only_get_no_attention():
+    """As torch's own attention has it for booleans that show nothing."""
+    module, _ = made("padding chosen")
+    ids = torch.tensor([[3, 3, 3, 3], [1, 3, 4, 3]])
+    net = read_module(module, drawn(["ids"], 2))
+    with torch.no_grad():
+        theirs = module.eval()(ids).numpy()
+    [ours] = net.run(ids.numpy().astype(np.float32))
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
