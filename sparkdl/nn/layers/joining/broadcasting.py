@@ -1,5 +1,6 @@
 """Elementwise operations on two inputs, the smaller one broadcast."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,11 @@ def keep(x: Value, w: Value) -> Value:
     return ops.where(w, x, np.zeros((), x.dtype))
 
 
-OPERATIONS = {"add": ops.add, "product": ops.mul, "mask": keep}
+OPERATIONS: dict[str, Callable[[Value, Value], Value]] = {
+    "add": ops.add,
+    "product": ops.mul,
+    "mask": keep,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
