@@ -266,7 +266,8 @@ class SparkWorkers:
 
 def contributions(task, shared, parts, numbers, chosen, device, threads):
     """Returns an RDD of (rank, Contribution), one for each of the chosen blocks in `parts`."""
-    ranks = [chosen.index(number) for number in numbers]
+    rank_of = {number: rank for rank, number in enumerate(chosen)}
+    ranks = [rank_of[number] for number in numbers]
     compute = partial(contribute, task, shared, numbers, ranks)
     return parts.mapPartitionsWithIndex(partial(run_with_threads, threads, device, compute))
 

@@ -7,6 +7,7 @@ all blocks but one are full, at the cost of a full shuffle.
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
@@ -53,6 +54,16 @@ class Dealing:
             return cut(sum(self.counts), self.size)
         return [size for count in self.counts for size in cut(count, self.size)]
 
+    @cached_property
+    def _starts(self):
+        """Position of each partition's first record in the data set."""
+        return [0, *accumulate(self.counts)]
+
+    @cached_property
+    def _first_blocks(self):
+        """Number of each partition's first block, if blocks are cut within partitions."""
+        return [0, *accumulate(-(-count // self.size) for count in self.counts)]
+
     def pieces(self, partition, batches, wanted=None):
         """Yields (block, records) for the batches of a partition, in the partition's order.
 
@@ -67,15 +78,13 @@ class Dealing:
             If the number of records differs from the count.
         """
         batches = check_count(batches, partition, self.counts[partition])
-        start = sum(self.counts[:partition])
         if self.scatter:
-            return self._shuffle(batches, start, wanted)
-        first = sum(-(-count // self.size) for count in self.counts[:partition])
-        return self._cut(batches, partition, first, wanted)
+            return self._shuffle(batches, self._starts[partition], wanted)
+        return self._cut(batches, partition, self._first_blocks[partition], wanted)
 
     def owners(self, partition):
         """Returns the block of each record of a partition, (count,), when records are scattered."""
-        start = sum(self.counts[:partition])
+        start = self._starts[partition]
         positions = np.arange(start, start + self.counts[partition])
         return shuffle_positions(positions, sum(self.counts), self.seed) // self.size
 
