@@ -101,7 +101,7 @@ def predict_column(
     keep = several_names("keep", keep)
     predictor = choose_predictor(model)
     columns = input_columns(frame.schema, predictor, inputs, prepare)
-    names = output_columns(predictor, outputs)
+    names = column_names(predictor, outputs)
     new = [nested_field(column, predictor.outputs[name]) for name, column in names.items()]
     if on_error == "column":
         new.append(StructField(error, StringType(), True))
@@ -183,7 +183,7 @@ def input_columns(fields, predictor, inputs, prepare):
     return inputs
 
 
-def output_columns(predictor: Predictor, outputs: Any) -> dict[str, str]:
+def column_names(predictor: Predictor, outputs: Any) -> dict[str, str]:
     """Returns {output: column} of the columns to add."""
     known = [*predictor.outputs]
     if isinstance(outputs, str):

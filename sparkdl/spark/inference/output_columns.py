@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkdl.nn.execution.forward import Z
-from sparkdl.spark.inference.predictions import layer_columns
+from sparkdl.spark.inference.predictions import best_class, layer_columns
 
 CLASSES, YES_OR_NO, VALUES = "classes", "yes or no", "values"  # kinds of outputs
 
@@ -81,10 +81,8 @@ def raw_scores(z, kind):
 
 
 def predict_class(y, thresholds):
-    """Returns the class of each record, (n,) float64, or of each step, (n, T) float32."""
-    if y.ndim > 2:
-        return y.argmax(axis=2 if y.ndim == 3 else 1).astype(np.float32)
-    return divide_by_thresholds(y, thresholds).argmax(axis=1).astype(np.float64)
+    """Returns the class of each record or step, as `best_class`; thresholds are for records."""
+    return best_class(y if y.ndim > 2 else divide_by_thresholds(y, thresholds))
 
 
 def divide_by_thresholds(y, thresholds):

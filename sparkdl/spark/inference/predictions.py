@@ -272,16 +272,20 @@ def prediction_columns(names, model, transform, batches):
     conf = model.value[0]
     name = conf.output.name
     for columns in layer_columns((name,), model, transform, batches):
-        yield dict(zip(names, output_columns(conf, columns[name]), strict=True))
+        yield dict(zip(names, prediction_arrays(conf, columns[name]), strict=True))
 
 
-def output_columns(conf, z):
+def prediction_arrays(conf, z):
     """Returns the arrays of the prediction columns, given the output layer's values."""
     if conf.loss.predicts == "class":
-        best = z.argmax(axis=2 if z.ndim == 3 else 1)
-        kind = np.float64 if best.ndim == 1 else np.float32
-        return best.astype(kind), z
+        return best_class(z), z
     return (z[:, 0].astype(np.float64) if z.shape[1:] == (1,) else z,)
+
+
+def best_class(y):
+    """Returns the class of each record, (n,) float64, or of each step, (n, T) float32."""
+    best = y.argmax(axis=2 if y.ndim == 3 else 1)
+    return best.astype(np.float64 if best.ndim == 1 else np.float32)
 
 
 def layer_columns(layers, model, transform, batches):
