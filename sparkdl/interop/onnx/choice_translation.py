@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import HIDDEN, HIDES, HIDES_BESIDE_0, line
+from sparkdl.interop.constant_operands import HIDDEN, HIDES, HIDES_BESIDE_0, line, shape_of_example
 from sparkdl.interop.onnx.messages import attributes_of
 from sparkdl.interop.onnx.operand_translation import (
     join,
@@ -164,20 +164,29 @@ def fill(node):
     computed = [i for i in (1, 2) if node.is_computed(i)]
     node.need(len(computed) == 1, "a constant choice between computed inputs")
     [x] = computed
-    keeps, other = (node.constant(0) != 0) == (x == 1), node.constant(3 - x)
+    keeps, other, shape = (node.constant(0) != 0) == (x == 1), node.constant(3 - x), node.shape(x)
+    filled = np.where(keeps, np.float32(0), other)
+    fits = shape_of_example(filled, shape) is not None
+    node.need(fits, f"a choice of shape {filled.shape} with an example of {tuple(shape)}")
     if keeps.all():
         return [Step(layer=nn.Activation("identity"), sources=(x,))]
     hides = other.max() <= HIDES_BESIDE_0
     node.need(other.size == 1 or hides, "a choice between numbers and others than one")
-    filled = np.where(keeps, np.float32(0), other)
-    ways = {"scale": keeps, "shift": filled}
-    if (keeps | (filled <= HIDES)).all():  # what is added leaves no trace of the others
-        del ways["scale"]
-    layers = [operand_layer(node, ways[flag], node.shape(x), flag, trains=False) for flag in ways]
-    return [
-        Step(layer=layer, weights=weights, sources=(BEFORE if place else x,))
-        for place, (layer, weights) in enumerate(layers)
-    ]
+    steps, source = [], x
+    if not (keeps | (filled <= HIDES)).all():  # such low numbers leave no trace of the others
+        steps, source = keep_constant(node, keeps, x), BEFORE
+    if not filled.any():
+        return steps
+    layer, weights = operand_layer(node, filled, shape, "shift", trains=False)
+    return [*steps, Step(layer=layer, weights=weights, sources=(source,))]
+
+
+def keep_constant(node, keeps, x):
+    """Returns the Steps of input x where a constant mask is true; elsewhere of 0."""
+    mask = shape_of_example(keeps.astype(np.float32), node.shape(x))
+    layer = nn.Frozen(layer=nn.Learned(shape=mask.shape))
+    first = Step(layer=layer, weights={"W": mask}, sources=(x,))
+    return [first, *keep(node, (mask.shape, node.shape(x)), (BEFORE, x))]
 
 
 def hides_all(node):

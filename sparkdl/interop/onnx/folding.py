@@ -130,22 +130,22 @@ class Constants(dict):
     def holds_for_all(self, node, found):
         """Returns whether what holds for SIZES holds for batches of any size.
 
-        Quotients must be exact. Numbers that differ are compared with none above 0, unless only the
-        shape of the answer is read.
+        Quotients and integers from floats must be exact. Numbers are compared if one is the larger
+        in batches of any size, or if only the shape of the answer is read.
         """
-        if node.op == "Div":
-            return all(
-                np.array_equal(
-                    values[node.outputs[0]] * values[node.inputs[1]], values[node.inputs[0]]
-                )
-                for values in found
-            )
-        others = [self[name] for name in node.inputs if name in self]
-        compares = node.op in COMPARING and any(array.max(initial=0) > 0 for array in others)
-        compares = compares and self.readers.get(node.outputs[0]) != {"Shape"}
         given = [self.of_batch[name] for name in node.inputs if name in self.of_batch]
-        alike = all(once(arrays) is not None for arrays in given)
-        return alike or (node.op in OF_BATCH and not compares)
+        if node.op != "Div" and all(once(arrays) is not None for arrays in given):
+            return True
+        x, *others = ([values[name] for values in found] for name in node.inputs if name)
+        y = [values[node.outputs[0]] for values in found]
+        if node.op == "Div":
+            exact = all(np.array_equal(q * d, n) for q, d, n in zip(y, others[0], x, strict=True))
+            return exact and line_of(y) is not None
+        if node.op == "Cast":
+            return y[0].dtype.kind == "f" or all(map(np.array_equal, x, y))
+        if node.op in COMPARING and self.readers.get(node.outputs[0]) != {"Shape"}:
+            return len(others) == 1 and has_one_sign(x, others[0])
+        return node.op in OF_BATCH
 
     def computed(self, node, proto, values):
         """Returns {tensor: array} of a node's inputs and outputs."""
@@ -156,18 +156,42 @@ class Constants(dict):
         return values
 
 
+def has_one_sign(x, y):
+    """Returns whether the sign of x - y, arrays for SIZES, is the same for batches of any size."""
+    if any(array.dtype.kind == "b" for array in (*x, *y)):
+        return line_of(x) is not None and line_of(y) is not None
+    line = line_of([np.subtract(*pair, dtype=np.float64) for pair in zip(x, y, strict=True)])
+    return line is not None and bool((line[0] * line[1] >= 0).all())
+
+
+def line_of(arrays):
+    """Returns (a, b) of arrays for SIZES that are a n + b for the size n; None if they are not."""
+    if any(array.shape != arrays[0].shape for array in arrays):
+        return None
+    wide = [array.astype(np.float64) for array in arrays]
+    a = (wide[1] - wide[0]) / (SIZES[1] - SIZES[0])
+    b = wide[0] - a * SIZES[0]
+    alike = all(np.allclose(array, a * n + b) for array, n in zip(wide, SIZES, strict=True))
+    return (a, b) if alike else None
+
+
 def once(arrays):
     """Returns what arrays for SIZES have for each example, 1 along its axis; None if it differs."""
+    axis = length_axis(arrays)
+    if axis is None:
+        return None
+    first, sizes = arrays[0].take([0], axis), [array.shape[axis] for array in arrays]
+    linear = sizes == [size * sizes[0] for size in SIZES]
+    return first if linear and all((array == first).all() for array in arrays) else None
+
+
+def length_axis(arrays):
+    """Returns the only axis whose length differs between arrays for SIZES, else None."""
     shapes = [array.shape for array in arrays]
     if len({len(shape) for shape in shapes}) > 1:
         return None
     long = [axis for axis, lengths in enumerate(zip(*shapes, strict=True)) if len({*lengths}) > 1]
-    if len(long) != 1:
-        return None
-    [axis], first = long, arrays[0].take([0], long[0])
-    sizes = [shape[axis] for shape in shapes]
-    linear = sizes == [size * sizes[0] for size in SIZES]
-    return first if linear and all((array == first).all() for array in arrays) else None
+    return long[0] if len(long) == 1 else None
 
 
 def size_of(node, arrays):
@@ -180,8 +204,10 @@ def size_of(node, arrays):
         return prod(np.broadcast_shapes(arrays[0].shape, tuple(arrays[1].tolist())))
     if node.op == "Tile":
         return arrays[0].size * prod(arrays[1].tolist())
-    if node.op in ("Einsum", "MatMul"):
-        return prod(array.size for array in arrays)
+    if node.op == "MatMul":
+        return size_of_product(*(array.shape for array in arrays))
+    if node.op == "Einsum":
+        return size_of_sum(node.attributes["equation"], arrays)
     if node.op == "Range":
         start, limit, delta = (float(array.reshape(())) for array in arrays)
         return (limit - start) / delta if delta else 0
@@ -190,6 +216,22 @@ def size_of(node, arrays):
         length = table.shape[node.attributes.get("axis", 0)]
         return table.size // max(length, 1) * indices.size
     return sum(array.size for array in arrays)
+
+
+def size_of_product(x, y):
+    """Returns the size of the matrix product of arrays of these shapes."""
+    return prod((*np.broadcast_shapes(x[:-2], y[:-2]), *x[:-1][-1:], *(y[-1:] if y[1:] else ())))
+
+
+def size_of_sum(equation, arrays):
+    """Returns the number of products that an Einsum adds."""
+    parts = equation.replace(" ", "").partition("->")[0].split(",")
+    if any(len(part) != array.ndim for part, array in zip(parts, arrays, strict=True)):
+        return prod(array.size for array in arrays)
+    pairs = zip(parts, arrays, strict=True)
+    return prod(
+        {label: n for part, a in pairs for label, n in zip(part, a.shape, strict=True)}.values()
+    )
 
 
 def fold(proto, values, opset):

@@ -25,6 +25,8 @@ class OnnxNode:
         Constants that depend on the size of the batch, for each of SIZES.
     shapes : {tensor: shape of one example}
         Of the tensors computed so far.
+    bits : set of str
+        Those among them that are booleans, or integers 0 and 1 made of booleans.
     """
 
     op: str
@@ -34,6 +36,7 @@ class OnnxNode:
     constants: dict = field(default_factory=dict)
     of_batch: dict = field(default_factory=dict)
     shapes: dict = field(default_factory=dict)
+    bits: set = field(default_factory=set)
 
     def shape(self, index=0):
         """Returns the shape of one example of a computed input whose first axis is the batch."""

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparkdl.interop.onnx.folding import once
+from sparkdl.interop.onnx.folding import MOVING, length_axis, once
 from sparkdl.interop.onnx.laid_shapes import FIRST, FLOATS, WHOLE, Place, axes_of, place_of
 from sparkdl.nn import layers as nn
 
 LARGEST_EXACT = 2**24  # of the integers that 32-bit floats have
 # Operations that compute each number apart, and answer booleans.
-DECIDING = {"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "Or", "Xor"}
+DECIDING = {"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "Or"}
 # Operations on two integers that would have to be exact.
-ROUNDING = {"Add", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "Sub"}
+ROUNDING = {"Add", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Sub"}
 # Operations on floats whose rules do not care where the batch is, but for an axis of their own.
 OF_AXIS = {"LayerNormalization", "LogSoftmax", "Softmax"}
 PRODUCTS = {"Gemm", "MatMul"}
@@ -32,7 +32,7 @@ OF_ROWS = {
     *("MaxPool", "PRelu", "Pad", "Resize", "SpaceToDepth"),
 }
 # Operations on floats or integers.
-OF_ANY = {"Abs", "Add", "Div", "Max", "Min", "Mul", "Neg", "Sub", "Where"} | DECIDING
+OF_ANY = {"Abs", "Add", "Div", "Max", "Mul", "Neg", "Sub", "Where"} | DECIDING
 
 
 def plain_node(node):
@@ -56,6 +56,7 @@ def plain_node(node):
     )
     rounds = node.op in ROUNDING and all(place_of(s).kind == WHOLE for s in computed.values())
     node.need(not rounds or len(computed) == 1, "sums and comparisons of two tensors of integers")
+    node.need(not rounds_product(node, computed), "products of two tensors of integers")
     kind = kind_of(node, computed)
     ranks = {len(axes_of(shape)) for shape in computed.values()}
     node.need(len(ranks) == 1 or place == FIRST, "broadcasting of a batch that is not first")
@@ -81,6 +82,18 @@ def plain_node(node):
         constants=node.constants | made,
     )
     return plain, place._replace(kind=kind)
+
+
+def rounds_product(node, computed):
+    """Returns whether a node multiplies integers that are not 0 or 1, which floats may round."""
+    read = [name for name in node.inputs if name in computed]
+    whole = all(place_of(computed[name]).kind == WHOLE for name in read)
+    return node.op == "Mul" and len(read) == 2 and whole and node.bits.isdisjoint(read)
+
+
+def has_bits(node):
+    """Returns whether a node computes booleans, or integers 0 and 1 made of them."""
+    return node.op in DECIDING | {"IsNaN"} or (node.op in MOVING and node.inputs[0] in node.bits)
 
 
 def has_rows(node):
@@ -117,16 +130,17 @@ def array_of(node, name):
 
 def beside_batch(node, name, shape):
     """Returns a constant with the axes of an example; along the batch it must not vary."""
-    value = once_of(node, name)
+    axes = axes_of(shape)
+    value = once_of(node, name, len(axes), batch_axis(axes))
     node.need(value.dtype in (np.float32, np.int64, np.int32, np.bool_), f"type {value.dtype}")
     if value.dtype.kind == "i":
-        node.need((np.abs(value) <= LARGEST_EXACT).all(), "integers above 2^24")
+        node.need((np.abs(value) < LARGEST_EXACT).all(), "integers of 2^24 or more")
     value = value.astype(np.float32)
-    axes = axes_of(shape)
-    if value.ndim > len(axes) or place_of(shape) == FIRST:
+    node.need(value.ndim <= len(axes), f"a constant of more axes, {value.shape},")
+    if place_of(shape) == FIRST:
         return value
     value = value.reshape((1,) * (len(axes) - value.ndim) + value.shape)
-    place = next(i for i, axis in enumerate(axes) if None in axis)
+    place = batch_axis(axes)
     if value.shape[place] > 1 and (value == value.take([0], place)).all():
         value = value.take([0], place)
     node.need(value.shape[place] == 1, f"a constant of shape {value.shape} that varies")
@@ -134,10 +148,21 @@ def beside_batch(node, name, shape):
     return value.reshape((1, *value.shape[:place], *ones, *value.shape[place + 1 :]))
 
 
-def once_of(node, name):
-    """Returns a constant; one that has the length of the batch has 1 in its place."""
+def batch_axis(axes):
+    """Returns which of the axes as of `axes_of` is the batch's."""
+    return next(i for i, axis in enumerate(axes) if None in axis)
+
+
+def once_of(node, name, rank=None, place=None):
+    """Returns a constant; one that has the length of the batch has 1 in its place.
+
+    It must be the axis `place` of a tensor of `rank` axes that it is broadcast to, if given.
+    """
     if name in node.constants:
         return node.constants[name]
-    value = once(node.of_batch[name])
+    arrays = node.of_batch[name]
+    value = once(arrays)
     node.need(value is not None, "computing with the size of the batch")
+    own = place is None or rank - value.ndim + length_axis(arrays) == place
+    node.need(own, "numbers for each example along another axis than the batch's")
     return value

@@ -8,11 +8,11 @@ from onnx import TensorProto
 from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError, text_of
 from sparkdl.interop.onnx.choice_translation import scores_of
 from sparkdl.interop.onnx.folding import Constants
-from sparkdl.interop.onnx.laid_shapes import FIRST, TYPES, Place, laid, place_of
+from sparkdl.interop.onnx.laid_shapes import FIRST, FLOATS, TYPES, Place, axes_of, laid, place_of
 from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
 from sparkdl.interop.onnx.narrow_numbers import NarrowNumbers
 from sparkdl.interop.onnx.nodes import OnnxNode
-from sparkdl.interop.onnx.plain_nodes import has_rows, of_rows, plain_node
+from sparkdl.interop.onnx.plain_nodes import has_bits, has_rows, of_rows, plain_node
 from sparkdl.interop.onnx.shared_constants import SharedConstants
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.interop.onnx.translation import RULES
@@ -89,7 +89,9 @@ class GraphTranslation:
         self.build.inputs = {name: tuple(shape) for name, shape in self.shapes.items()}
         self.places = {name: name for name in self.shapes}
         self.weights, self.refused = {}, []
-        self.numbers = NarrowNumbers(dtype, self.counted_inputs(), {*self.shapes})
+        self.bits = self.inputs_of(TensorProto.BOOL)
+        counted = self.inputs_of(TensorProto.INT32, TensorProto.INT64)
+        self.numbers = NarrowNumbers(dtype, counted, {*self.shapes})
         self.shared = SharedConstants()
         self.read = read_tensors(self.graph)
 
@@ -102,11 +104,10 @@ class GraphTranslation:
             raise ConfigError(f"{self.path}: shape must be of inputs among {names}, got {shape}")
         return {value.name: self.input_shape(value, given.get(value.name)) for value in inputs}
 
-    def counted_inputs(self):
-        """Returns the names of the inputs that are integers."""
-        kinds = {value.name: value.type.tensor_type.elem_type for value in self.graph.input}
-        integers = (TensorProto.INT32, TensorProto.INT64)
-        return {name for name in self.shapes if kinds[name] in integers}
+    def inputs_of(self, *types):
+        """Returns the names of the inputs that have one of these types."""
+        inputs = [value for value in self.graph.input if value.name in self.shapes]
+        return {value.name for value in inputs if value.type.tensor_type.elem_type in types}
 
     def input_shape(self, value, given):
         """Returns the shape of an input's example, from the file or from `given`."""
@@ -145,6 +146,7 @@ class GraphTranslation:
             constants=self.constants,
             of_batch=self.constants.of_batch,
             shapes=self.shapes,
+            bits=self.bits,
         )
         standard = proto.domain in ("", "ai.onnx")
         if standard and self.constants.take(node, proto):
@@ -169,6 +171,7 @@ class GraphTranslation:
             made.append(self.place(step, given, (node.op, at, read)))
             if step.output is not None and node.outputs[step.output]:
                 self.note(node.outputs[step.output], *made[-1], step.place)
+        self.bits.update(node.outputs if has_bits(node) else ())
         if steps and steps[-1].output is None:
             name = next(filter(None, node.outputs))
             self.note(name, *made[-1], place or steps[-1].place)
@@ -218,9 +221,8 @@ class GraphTranslation:
         names = [value.name for value in self.graph.output]
         given = self.places.keys() - self.build.inputs.keys()
         lost = [name for name in names if name not in given] if not self.refused else []
-        turned = [name for name in names if place_of(self.shapes.get(name)) != FIRST]
         reasons = [*self.refused, *(f"{name}: an output that no node computes" for name in lost)]
-        reasons += [f"{name}: an output whose first axis is not the batch" for name in turned]
+        reasons += [f"{name}: {why}" for name in names if (why := self.why_no_output(name))]
         if reasons:
             lines = "\n  ".join(reasons)
             raise UnsupportedError(f"{self.path} has nodes without a layer:\n  {lines}")
@@ -229,6 +231,18 @@ class GraphTranslation:
         weights = ((f"{layer}/{name}", value) for (layer, name), value in self.weights.items())
         network.state = state_with(network, weights)
         return OnnxNet(network=network, outputs={name: self.places[name] for name in names})
+
+    def why_no_output(self, name):
+        """Returns why a network cannot have a tensor as an output; None if it can."""
+        shape = self.shapes.get(name)
+        place = place_of(shape)
+        if place == FIRST:
+            return None
+        if place.kind != FLOATS:
+            return "an output of integers or booleans; cast it to floats in the file"
+        if len(axes_of(shape)) == 1:
+            return "an output without an axis beside the batch; keep one of length 1 in the file"
+        return "an output whose first axis is not the batch"
 
 
 def read_tensors(graph):

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, shape_inference
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx import read_onnx
-from tests.interop.onnx.models import drawn, model, node, saved
+from tests.interop.onnx.models import drawn, expected, model, node, saved
 
 STEPS = 4
 FLOAT = {"to": TensorProto.FLOAT}
@@ -23,6 +23,7 @@ LEAST = {
     "flat": np.array([-1, 3]),
     "at0": np.array([0]),
     "two": np.array([2]),
+    "all": np.ones((1, STEPS), bool),
     "zeros": np.zeros((1, STEPS), np.float32),
     "least": np.full((STEPS, STEPS), np.finfo(np.float32).min),
 }
@@ -310,6 +311,14 @@ REFUSED = {
         ],
         "a constant of shape",
     ),
+    "a constant mask that is wider": (
+        [
+            node("Slice", "x", "at0", "one", "two", to="c"),
+            node("Where", "all", "c", "zero", to="w"),
+            node("ReduceSum", "w", "two"),
+        ],
+        "a choice of shape",
+    ),
     "rounded": (
         [
             helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
@@ -365,9 +374,26 @@ def test_rows_hidden_by_finite_numbers_keep_their_attention(tmp_path):
 
 def test_integers_that_floats_do_not_have_are_not_compared(tmp_path):
     nodes = [node("Equal", "ids", "large", to="b"), cast("b")]
-    path, _ = saved_with_ids(nodes, {"large": np.array(2**24 + 1)}, tmp_path)
-    with pytest.raises(UnsupportedError, match=r"integers above 2\^24"):
+    path, _ = saved_with_ids(nodes, {"large": np.array(2**24)}, tmp_path)
+    with pytest.raises(UnsupportedError, match=r"integers of 2\^24 or more"):
         read_onnx(path)
+
+
+def test_integers_are_multiplied_by_booleans_only(tmp_path):
+    nodes = [node("Mul", "ids", "ids", to="d"), node("Sub", "d", "large", to="e"), cast("e")]
+    path, _ = saved_with_ids(nodes, {"large": np.array(2**24 - 1)}, tmp_path)
+    with pytest.raises(UnsupportedError, match="products of two tensors of integers"):
+        read_onnx(path)
+
+
+def test_a_constant_mask_hides_what_is_infinite_or_nan(tmp_path):
+    nodes = [node("Log", "x", to="l"), node("Where", "seen", "l", "zero")]
+    for zero in (0, 2):
+        seen = drawn(1, 9, STEPS, 3)[0] > 0
+        made = model(nodes, (STEPS, 3), {"seen": seen, "zero": np.float32(zero)})
+        x = np.where(seen, 1 + drawn(2, 9, STEPS, 3) ** 2, -1).astype(np.float32)
+        y = read_onnx(saved(made, tmp_path)).run(x)["y"]
+        np.testing.assert_allclose(y, expected(made, x), rtol=1e-5)
 
 
 def test_a_constant_may_be_wider_than_a_mask(tmp_path):

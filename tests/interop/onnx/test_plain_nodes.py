@@ -135,7 +135,7 @@ CASES = {
 
 def read_and_compare(made, shape, folder):
     net = read_onnx(saved(made, folder))
-    for n in (1, 3):
+    for n in (1, 3, 11):
         x = drawn(n, n, *shape)
         y, theirs = net.run(x)["y"], expected(made, x)
         assert y.shape == theirs.shape
@@ -192,6 +192,34 @@ REFUSED = {
         ],
         "that varies",
     ),
+    "a constant with more axes than rows": (
+        [
+            node("Reshape", "x", "flat", to="r"),
+            node("Add", "r", "rows", to="s"),
+            node("Softmax", "s", to="m", axis=1),
+            node("Reshape", "m", "apart"),
+        ],
+        "a constant of more axes",
+    ),
+    "as many columns as examples": (
+        [
+            node("Shape", "x", to="s"),
+            node("Slice", "s", "zero", "one", to="n"),
+            node("ConstantOfShape", "n", to="c"),
+            node("ReduceMax", "x", to="m", axes=[1, 2], keepdims=0),
+            node("Reshape", "m", "column", to="k"),
+            node("Add", "k", "c"),
+        ],
+        "numbers for each example along another axis",
+    ),
+    "an output of booleans": (
+        [node("Greater", "x", "single")],
+        "an output of integers or booleans",
+    ),
+    "an output without other axes": (
+        [node("ReduceMax", "x", axes=[1, 2], keepdims=0)],
+        "an output without an axis beside the batch",
+    ),
     "a norm over the batch": (
         [
             node("Transpose", "x", to="t", perm=[1, 0, 2]),
@@ -207,7 +235,10 @@ REFUSED = {
 def test_what_would_be_other_numbers_is_refused(name, tmp_path):
     nodes, why = REFUSED[name]
     path = tmp_path / "net.onnx"
-    arrays = {"square": drawn(1, 3, 3), "three": drawn(2, 1, 3, 1), "scales": drawn(3, 1, 3, SIZE)}
+    arrays = {"rows": drawn(1, 1, 1, SIZE), "flat": np.array([-1, SIZE]), "one": np.array([1])}
+    arrays |= {"apart": np.array([-1, STEPS, SIZE]), "column": np.array([-1, 1])}
+    arrays |= {"zero": np.array([0]), "single": np.float32(0)}
+    arrays |= {"square": drawn(1, 3, 3), "three": drawn(2, 1, 3, 1), "scales": drawn(3, 1, 3, SIZE)}
     made = model(nodes, (STEPS, SIZE), arrays, inferred=False)
     path.write_bytes(made.SerializeToString())
     with pytest.raises(UnsupportedError, match=why):
