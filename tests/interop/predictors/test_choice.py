@@ -101,7 +101,7 @@ def test_what_is_no_network_is_computed_as_it_is_and_the_log_says_so(tmp_path, c
     with caplog.at_level(logging.WARNING):
         predictor = choose_predictor(whole_numbers(node("Neg", "x"), tmp_path))
     assert isinstance(predictor, OnnxFunctionPredictor)
-    assert "an OnnxFunction computes" in caplog.text and "with integers" in caplog.text
+    assert "an OnnxFunction computes" in caplog.text and "of integers" in caplog.text
 
 
 def test_what_nobody_here_computes_is_refused_with_who_may(tmp_path):
