@@ -24,7 +24,7 @@ from pathlib import Path
 
 from sparkdl.errors import SparkdlError
 from tests.data.fuzz_pieces import TARGETS
-from tests.data.guided_fuzz import explored
+from tests.data.guided_fuzz import explore_targets
 from tests.exchange.mutation import garbage, mutated
 from tests.support.fuzzing import fuzz_arguments, take_turns
 
@@ -99,8 +99,8 @@ def limit_process():
 def child(name, seed, numbers, told, folder):
     """Runs cases; sends (number, None) before each and (number, violation or "") after it."""
     limit_process()
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # C libraries print errors
     good(name)  # loads what is not to be counted
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # C libraries print errors
     for number in numbers:
         told.send((number, None))
         told.send((number, run_case(name, seed, number, folder) or ""))
@@ -119,6 +119,10 @@ def run_batch(name, seed, numbers):
             if ended == "hang":
                 process.kill()
             process.join()
+        if not current:
+            raise RuntimeError(
+                f"{name}: its process ended with {process.exitcode} before a case began"
+            )
         yield from ((number, what) for number, what in current.items() if what)
         for number in [number for number, what in current.items() if what is None]:
             signal = -(process.exitcode or 0)
@@ -155,19 +159,23 @@ def run(seconds, seed=0, names=tuple(TARGETS)):
 
 def run_guided(seconds, folder, names):
     """Explores each target for the same time; prints what was run and each violation."""
-    for name, told, files in explored(seconds, folder, names):
+    for name, told, files in explore_targets(seconds, folder, names):
         print(f"{name}: {told}", flush=True)
         cases = {file.read_bytes(): str(file) for file in files}
         for content, what in run_batch(name, 0, cases):
             print(f"--only {name!r} --case {cases[content]!r}: {what}", flush=True)
 
 
+def number_or_content(case):
+    """Returns the number of a case, or the contents of the file that it names."""
+    return int(case) if case.isdigit() else Path(case).read_bytes()
+
+
 def main():
-    given, names = fuzz_arguments(__doc__, TARGETS, "--guided")
+    given, names = fuzz_arguments(__doc__, TARGETS, "--guided", case=number_or_content)
     if given.case is not None:
-        case = int(given.case) if given.case.isdigit() else Path(given.case).read_bytes()
         with tempfile.TemporaryDirectory() as folder:
-            path, _ = write_case(given.only, given.seed, case, folder)
+            path, _ = write_case(given.only, given.seed, given.case, folder)
             TARGETS[given.only].read(path)
         return
     if given.guided:

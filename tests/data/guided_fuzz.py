@@ -23,8 +23,8 @@ PROGRESS = re.compile(r"#(\d+)\s.*cov: (\d+) .*corp: (\d+)/")
 SUMMARY = "%d cases, %d branches, %d files in the corpus, %d s of CPU time"
 
 
-def explored(seconds, folder, names):
-    """Explores each target for the same time, in processes apart.
+def explore_targets(seconds, folder, names):
+    """Explores each target for the same time, at least a second, in processes apart.
 
     Yields (name, what was run, files that may be violations: a watched process is slower).
     """
@@ -53,7 +53,7 @@ def main(folder, seconds, *names):
         for name in names:
             place, before, cases = place_of(folder, name), cpu_seconds(), 0
             place.joinpath("corpus").mkdir(parents=True, exist_ok=True)
-            end = time.monotonic() + int(seconds)
+            end = time.monotonic() + max(1, int(seconds))
             for _ in range(STARTS):
                 if (left := round(end - time.monotonic())) > 0:
                     process = fuzz.FORK.Process(target=explore, args=(name, place, left))

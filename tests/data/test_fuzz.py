@@ -8,7 +8,7 @@ import pytest
 from sparkdl.data.readers.encodings.tf_example import Example
 from tests.data import fuzz
 from tests.data.examples import example
-from tests.data.guided_fuzz import explored
+from tests.data.guided_fuzz import explore_targets
 from tests.data.message_mutation import message_mutated
 
 
@@ -22,9 +22,24 @@ def test_mutated_files_do_no_harm():
 @pytest.mark.slow
 def test_guided_cases_do_no_harm(tmp_path):
     pytest.importorskip("atheris", reason="needs atheris: pip install atheris")
-    [(name, told, wrong)] = explored(3, tmp_path, ["Characters"])
+    [(name, told, wrong)] = explore_targets(0.2, tmp_path, ["Characters"])  # at least a second
     assert name == "Characters" and "s of CPU time" in told and not wrong
     assert len(list(tmp_path.glob("Characters/corpus/*"))) > 1  # it found new branches
+
+
+class Unmade:
+    name = "a"
+
+    @staticmethod
+    def good():
+        raise OSError("there is no disk")
+
+
+def test_a_target_without_a_good_file_ends_the_run(monkeypatch, capfd):
+    monkeypatch.setitem(fuzz.TARGETS, "unmade", Unmade)
+    with pytest.raises(RuntimeError, match="^unmade: its process ended with 1 before a case began"):
+        list(fuzz.run_batch("unmade", 0, [1, 2]))
+    assert "there is no disk" in capfd.readouterr().err
 
 
 CRASHED = [  # cases that were fixed

@@ -4,13 +4,21 @@ import argparse
 import time
 
 
-def fuzz_arguments(doc, targets, *options):
-    """Returns (parsed arguments, names of the targets to run); `options` are further names."""
+def fuzz_arguments(doc, targets, *options, case=int):
+    """Returns (parsed arguments, names of the targets to run).
+
+    Parameters
+    ----------
+    options : str
+        Names of further options.
+    case : function of a str
+        Parses the option --case.
+    """
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=targets)
-    parser.add_argument("--case")
+    parser.add_argument("--case", type=case)
     for option in options:
         parser.add_argument(option)
     given = parser.parse_args()
