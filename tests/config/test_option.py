@@ -113,6 +113,14 @@ REFUSED = {
     "unlike any": (lambda: Tool(zzz=1), "Tool has no field 'zzz'"),
     "positional": (lambda: Tool(64), "Tool takes options by name only; write width=64"),
     "too many": (lambda: File("a", 3), "File takes options by name only; write skip=3"),
+    "positional, for an option": (
+        lambda: Saw(3, 4),
+        "Saw takes options by name only; write width=3",
+    ),
+    "positional, of a base's": (
+        lambda: Saw(True),
+        "Saw takes options by name only; write bias=True",
+    ),
     "missing": (lambda: Tool(), "Tool needs the field 'width'"),
     "missing place": (lambda: File(), "File needs the field 'path'"),
     "twice": (lambda: File("a", path="b"), "File got 'path' twice"),
@@ -143,6 +151,11 @@ def test_refuses(case):
     with pytest.raises(ConfigError) as caught:
         make()
     assert message in str(caught.value) and len(str(caught.value)) < 500
+
+
+def test_what_no_option_takes_has_no_cure():
+    with pytest.raises(ConfigError, match="Paired takes options by name only$"):
+        Paired("a")
 
 
 def test_a_place_may_be_given_without_its_name():

@@ -14,6 +14,7 @@ MOST = 128  # concurrent handshakes; further callers wait in the listen backlog
 GRACE = 1.0  # seconds after which the oldest handshake may be evicted to make room
 TICK = 0.5
 PATIENCE = 5.0  # seconds without a thread for any handshake
+LULL = 10.0  # seconds without callers after which it is unknown whether threads start again
 NO_THREAD = f"no thread could be started; {CURE}"
 log = logging.getLogger(__name__)
 
@@ -56,18 +57,23 @@ class Admission:
     tick : callable
         Called about every half second, or more often.
     fail : callable
-        Called with a NoThread when no handshake has got a thread for PATIENCE seconds.
+        Called with a NoThread when no handshake has got a thread for PATIENCE seconds, and then
+        with None once one has got it, or nobody has called for LULL seconds.
     """
 
     def __init__(self, listener, examine, refused, limit, tick, fail):
         self._listener, self._examine, self._tick = listener, examine, tick
-        self._fail, self._starved_since = fail, None
+        self._fail, self._first_starved, self._last_starved = fail, None, None
         self._refused, self._limit = refused, limit
         self._pending, self._changed = {}, threading.Condition()
         self._closed = False
         listener.settimeout(TICK)
         self._thread = threading.Thread(target=self._run, name="sparkdl-admission", daemon=True)
-        start_thread(self._thread)
+        try:
+            start_thread(self._thread)
+        except NoThread:
+            listener.close()  # else it keeps its port from the next attempt
+            raise
 
     def close(self):
         """Stops admitting connections and ends all handshakes."""
@@ -83,6 +89,7 @@ class Admission:
     def _run(self):
         while not self._closed:
             self._tick()
+            self._forget()
             self._make_room()
             try:
                 sock, address = self._listener.accept()
@@ -103,13 +110,27 @@ class Admission:
             self._pending[id(connection)] = connection
         try:
             start_thread(thread)
-            self._starved_since = None
+            self._recover()
         except NoThread as error:  # perhaps for a moment: keep listening
             self._leave(connection, NO_THREAD)
             hang_up(connection.sock)
-            self._starved_since = self._starved_since or time.monotonic()
-            if time.monotonic() - self._starved_since > PATIENCE:
-                self._fail(error)
+            self._starve(error)
+
+    def _starve(self, error):
+        self._last_starved = time.monotonic()
+        self._first_starved = self._first_starved or self._last_starved
+        if self._last_starved - self._first_starved > PATIENCE:
+            self._fail(error)
+
+    def _forget(self):
+        """Recovers after a LULL, as only callers show whether threads are still lacking."""
+        if self._first_starved and time.monotonic() - self._last_starved > LULL:
+            self._recover()
+
+    def _recover(self):
+        if self._first_starved:
+            self._first_starved = None
+            self._fail(None)
 
     def _receive(self, connection):
         reason = let_in = None

@@ -65,7 +65,7 @@ class Callers:
                 self._attend(channel, rank, sock)
 
     def fail(self, error):
-        """Makes `take` raise this error, as nobody will come any more."""
+        """Makes `take` raise this error, as nobody can come; None if callers can come again."""
         with self._changed:
             self._error = error
             self._changed.notify_all()

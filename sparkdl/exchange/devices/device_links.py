@@ -8,7 +8,7 @@ from sparkdl.exchange.connections.deadline import Deadline
 from sparkdl.exchange.devices.choice import DeviceInfo, obstacle
 from sparkdl.exchange.devices.group import DeviceGroup
 from sparkdl.exchange.devices.process_exit import end_soon
-from sparkdl.thread_start import start_thread
+from sparkdl.thread_start import NoThread, start_thread
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,8 @@ def link_devices(group, make, exchange="auto"):
         If "nccl" is not possible; the message names the ranks.
     PeerError
         If a device does not join in time, or NCCL reports an error.
+    NoThread
+        If this process may have no more threads; the other ranks get a PeerError.
     """
     if exchange == "sockets" or group.size == 1:
         return group
@@ -86,8 +88,8 @@ def join(link, invitation, group):
             outcome.append(error)
 
     thread = threading.Thread(target=meet, name="sparkdl-nccl", daemon=True)
-    start_thread(thread)
     try:
+        start_thread(thread)
         while thread.is_alive():
             thread.join(PAUSE)
             group.look()
@@ -96,7 +98,7 @@ def join(link, invitation, group):
         if outcome != [None]:
             member = group.members[group.rank]
             raise PeerError(member.rank, member.host, str(outcome[0]))
-    except PeerError as error:
+    except (PeerError, NoThread) as error:
         group.fail(error)
         if thread.is_alive():
             end_soon(f"rank {group.rank} is stuck in NCCL, so its process ends: {error}")

@@ -9,6 +9,7 @@ from sparkdl.exchange.devices.choice import CARRIED, format_ranks, is_carried
 from sparkdl.exchange.devices.process_exit import end_soon
 from sparkdl.exchange.devices.watchdog import Watchdog
 from sparkdl.exchange.group import Group, check_rank
+from sparkdl.thread_start import NoThread
 
 
 class DeviceGroup(Group):
@@ -29,7 +30,11 @@ class DeviceGroup(Group):
         super().__init__(group.members, group.rank, group._links, group._progress, group._context)
         self._numbers, self._levels, self._runner = group._numbers, group._levels, group._runner
         self._link, self._ticket = link, None
-        self._watchdog = Watchdog(link, self, self._progress, end_soon)
+        try:
+            self._watchdog = Watchdog(link, self, self._progress, end_soon)
+        except NoThread as error:
+            self.fail(error)  # the others wait for this rank in NCCL
+            raise
 
     def describe(self):
         """Describes in one line how the members exchange."""

@@ -63,23 +63,29 @@ class Watchdog:
         Of the group. Failures propagate in both directions.
     end : function (text)
         Ends the process after a delay, unless its result is cancelled: aborting may hang, too.
+
+    Raises
+    ------
+    NoThread
     """
 
     awaited_rank = None
 
     def __init__(self, link, group, progress, end):
         self._link, self._group, self._progress, self._end = link, group, progress, end
-        self._tickets, self._news, self._thread = deque(), threading.Condition(), None
+        self._tickets, self._news = deque(), threading.Condition()
         self._closed, self.failure = False, None
         self._last_complete = 0.0  # when all members were last present
+        self._thread = threading.Thread(target=self._run, name="sparkdl-watchdog", daemon=True)
+        start_thread(self._thread)  # now, as a failure may be that no more threads can start
         progress.companions.append(self)
 
     def watch(self, text):
         """Returns the WatchedCall for work about to be submitted to the device."""
         ticket = WatchedCall(self, text)
         with self._news:
-            self._begin()
             self._tickets.append(ticket)
+            self._news.notify()
         return ticket
 
     # Interface of a companion of ProgressEngine
@@ -89,7 +95,7 @@ class Watchdog:
         with self._news:
             if self.failure is None and not self._closed:
                 self.failure = type(error)(*error.args)
-                self._begin()
+                self._news.notify()
 
     def await_elsewhere(self, rank):
         """Ignores the rank: a wait for a device has no use for it."""
@@ -98,19 +104,12 @@ class Watchdog:
         """Destroys the link, within the group's timeout."""
         with self._news:
             self._closed = True
-            self._begin()
+            self._news.notify()
         self._thread.join(self._group.timeout)
         if self._thread.is_alive():
             log.warning("rank %d could not leave NCCL", self._group.rank)
 
     # In the watchdog thread
-
-    def _begin(self):
-        if self._thread is None:
-            thread = threading.Thread(target=self._run, name="sparkdl-watchdog", daemon=True)
-            start_thread(thread)
-            self._thread = thread
-        self._news.notify()
 
     def _run(self):
         self._link.use()

@@ -25,8 +25,8 @@ class StepJob:
             next(self._steps) if error is None else self._steps.throw(error)
         except StopIteration as end:
             self._result = end.value
-        except BaseException as error:
-            self._error = error
+        except BaseException as raised:
+            self._error = raised
         else:
             return True
         self._event.set()

@@ -224,6 +224,50 @@ def test_who_gets_no_thread_for_callers_awaits_none(endpoint, monkeypatch):
             endpoint.accept("links", timeout=60)
 
 
+def test_callers_are_awaited_again_once_threads_start(endpoint, monkeypatch):
+    monkeypatch.setattr(admission_module, "PATIENCE", 0.2)
+    starve(endpoint, monkeypatch)
+    endpoint.connect(endpoint.address, "links").close()
+    endpoint.accept("links")[1].close()
+    with pytest.raises(WorkerError, match="nobody connected to channel 'links' within 0.1 s"):
+        endpoint.accept("links", timeout=0.1)
+
+
+def test_a_lack_of_threads_is_forgotten_if_nobody_calls(endpoint, monkeypatch):
+    monkeypatch.setattr(admission_module, "PATIENCE", 0.2)
+    starve(endpoint, monkeypatch)
+    monkeypatch.setattr(admission_module, "LULL", 0.1)
+    time.sleep(1.0)
+    with no_thread(monkeypatch, "sparkdl-handshake"):
+        for _ in range(2):
+            with pytest.raises(WorkerError, match="nobody connected"):
+                endpoint.accept("links", timeout=0.1)
+            endpoint.refused.clear()
+            socket.create_connection(endpoint.address).close()
+            assert within(5, lambda: endpoint.refused[NO_THREAD])
+            time.sleep(1.0)  # longer than PATIENCE: the two are no lasting lack
+    with pytest.raises(WorkerError, match="nobody connected"):
+        endpoint.accept("links", timeout=0.1)
+
+
+def starve(endpoint, monkeypatch):
+    with no_thread(monkeypatch, "sparkdl-handshake"):
+        with pytest.raises(PeerError, match="did not answer"):
+            endpoint.connect(endpoint.address, "links", timeout=1)
+        with pytest.raises(NoThread):
+            endpoint.accept("links", timeout=5)
+
+
+def test_who_gets_no_thread_to_listen_frees_the_port(monkeypatch):
+    with Endpoint(SECRET) as endpoint:
+        ports = str(endpoint.address[1])
+    with no_thread(monkeypatch, "sparkdl-admission"):
+        with pytest.raises(NoThread) as caught:
+            Endpoint(SECRET, ports=ports)
+    with Endpoint(SECRET, ports=ports) as again:
+        assert caught.tb and again.address[1] == int(ports)
+
+
 def test_who_gets_no_thread_of_a_handler_is_sent_away(endpoint, monkeypatch, caplog):
     endpoint.serve("store", lambda rank, sock: sock.sendall(b"!"))
     with no_thread(monkeypatch, "sparkdl-store"):

@@ -11,8 +11,10 @@ import pytest
 
 from sparkdl.errors import DeviceError, PeerError, WorkerError
 from sparkdl.exchange.devices import process_exit
+from sparkdl.thread_start import NoThread
 from tests.exchange.crew import crew
 from tests.exchange.devices.places import backend_of, device_group, double_of
+from tests.exchange.few_threads import no_thread
 from tests.support.cuda.host_driver import HostDriver
 
 QUICK = {"timeout": 4.0}
@@ -131,8 +133,41 @@ def is_refused(group, folder):
     group.all_reduce(X.copy())
 
 
+def gets_no_thread(group, folder, name):
+    """One of two ranks may start no such thread; the other one is told."""
+    if group.rank == 0:
+        return device_group(group, folder)
+    with no_thread(pytest.MonkeyPatch(), name), pytest.raises(NoThread, match="start new thread"):
+        device_group(group, folder)
+    group.barrier()
+
+
+def dies_where_no_thread_starts(group, folder):
+    group, _ = device_group(group, folder)
+    if group.rank == 1:
+        os._exit(1)
+    with no_thread(pytest.MonkeyPatch(), "sparkdl-watchdog"):
+        try:
+            group.barrier()
+        finally:
+            group.close()
+
+
 ROWS = {
     "a peer dies before init": (dies_before_init, {}, [1], "rank 1 on .*"),
+    "a peer dies where no thread starts": (dies_where_no_thread_starts, {}, [1], "rank 1 on .*"),
+    "no thread watches": (
+        partial(gets_no_thread, name="sparkdl-watchdog"),
+        {},
+        [],
+        "rank 1 on .*: failed: NoThread: .*start new thread; raise the number of processes",
+    ),
+    "no thread joins": (
+        partial(gets_no_thread, name="sparkdl-nccl"),
+        {},
+        [],
+        "rank 1 on .*: failed: NoThread: .*start new thread; raise the number of processes",
+    ),
     "NCCL refuses a device": (
         refused_at_init,
         {},
@@ -182,7 +217,10 @@ ROWS = {
     ),
 }
 
-QUICK_ROWS = {"a peer dies in a sum", "a call is refused"}  # the others wait for seconds
+QUICK_ROWS = {  # the others wait for seconds
+    *("a peer dies in a sum", "a call is refused"),
+    *("a peer dies where no thread starts", "no thread watches", "no thread joins"),
+}
 
 
 @pytest.mark.parametrize(

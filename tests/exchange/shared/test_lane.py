@@ -4,8 +4,9 @@ import os
 import signal
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, reduce
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from sparkdl.exchange.shared import lane as lane_module
 from sparkdl.exchange.shared.call import KINDS, SharedCall
 from sparkdl.exchange.shared.discovery import _machines, _sound, find_memory
 from sparkdl.exchange.shared.memory import SharedMemory, layout_of
-from sparkdl.exchange.shared.segment import Segment
+from sparkdl.exchange.shared.segment import NAME, Segment
 from tests.exchange.clock import Clock
 from tests.exchange.machine import machine, results
 
@@ -366,10 +367,19 @@ def test_memory_is_given_back_if_a_member_is_lost_while_it_is_looked_for():
             raise PeerError(0, "host", "connection closed")
         return texts.pop(0)
 
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_segments()
     with pytest.raises(PeerError, match="connection closed"):
         find_memory(1, gather, [])
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert open_segments() == before
+
+
+def open_segments():
+    """Returns the descriptors of this process's segments, {descriptor: what it links to}."""
+    links = {}
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # other threads close files, and this iteration its folder
+            links[path.name] = os.readlink(path)
+    return {number: link for number, link in links.items() if link.startswith(f"/memfd:{NAME}")}
 
 
 def test_a_machine_that_lacks_memory_is_taken_apart(caplog):

@@ -5,6 +5,7 @@ whole, so the number of servers may differ when it is read.
 """
 
 import json
+import math
 import os
 import zipfile
 from pathlib import Path
@@ -26,7 +27,6 @@ DAMAGE = (  # what zipfile, numpy and JSON raise for it
     TypeError,
     AttributeError,
     RuntimeError,
-    MemoryError,
     SyntaxError,
     TokenError,
 )
@@ -105,15 +105,39 @@ def write(path, states):
 def read(path):
     """Reads the states that `write` has written to `path`. Raises CheckpointError."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if any(member.compress_type for member in archive.zip.infolist()):
+        with zipfile.ZipFile(path) as archive:
+            if any(member.compress_type for member in archive.infolist()):
                 raise ValueError("compressed members, which may expand to any size")
-            contents = json.loads(archive[CONTENTS].tobytes())
+            contents = json.loads(read_array(archive, CONTENTS).tobytes())
             if contents["format"] != FORMAT:
                 raise CheckpointError(f"{path}: format must be {FORMAT!r}, got {contents}")
             return {
-                key: {name: archive[entry] for name, entry in slots.items()}
+                key: {name: read_array(archive, entry) for name, entry in slots.items()}
                 for key, slots in contents["keys"].items()
             }
     except DAMAGE as error:
         raise CheckpointError(f"{path}: must hold optimizer states: {text_of(error)}") from error
+
+
+def read_array(archive, name):
+    """Reads a member; a MemoryError is then a lack of memory for an array that is all there."""
+    member = archive.getinfo(f"{name}.npy")
+    found = min(member.file_size, os.fstat(archive.fp.fileno()).st_size)
+    with archive.open(member) as file:
+        expected = read_length(file)
+        if expected > found:
+            raise ValueError(f"{name} must have {expected} bytes, got {found}")
+        file.seek(0)
+        return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def read_length(file):
+    """Reads the header of an array; returns the bytes of header and array together."""
+    try:
+        if np.lib.format.read_magic(file) == (1, 0):
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        else:
+            shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+    except MemoryError as error:  # raised by Python's parser for deep nesting
+        raise ValueError("an array's header must be one of numpy's") from error
+    return file.tell() + math.prod(shape) * dtype.itemsize

@@ -136,7 +136,8 @@ class WorkerConnection:
 
     def run(self):
         """Runs until the worker hangs up; raises the PeerError."""
-        start_thread(Thread(target=self._answer, daemon=True))
+        name = f"sparkdl-answers-{self._rank}"
+        start_thread(Thread(target=self._answer, name=name, daemon=True))
         try:
             while True:
                 request = self._wire.receive(waiting_for="a request")

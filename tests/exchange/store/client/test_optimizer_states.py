@@ -59,12 +59,18 @@ def contents(text):
     return member(np.frombuffer(text.encode(), np.uint8))
 
 
+def headed(text):
+    """Returns the bytes of an array that has only a header, with this text."""
+    return b"\x93NUMPY\x01\0" + len(text).to_bytes(2, "little") + text.encode()
+
+
 def compressed():
     content = io.BytesIO()
     np.savez_compressed(content, contents=np.zeros(9, np.uint8))
     return content.getvalue()
 
 
+HUGE = "{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000000,)}"
 GOOD = json.dumps({"format": optimizer_states.FORMAT, "keys": {"w": {"velocity": "a0"}}})
 DAMAGED = {
     "one array": member(np.arange(3)),
@@ -74,6 +80,9 @@ DAMAGED = {
     "a header that does not end": saved(
         contents=contents(GOOD), a0=member(np.arange(3)).replace(b"(3,)", b"((3,")
     ),
+    "a header that is deep": saved(contents=contents(GOOD), a0=headed("-" * 9000 + "1")),
+    "a header that says too much": saved(contents=contents(GOOD), a0=headed(HUGE)),
+    "one array that says too much": headed(HUGE),
     "an encrypted member": saved(contents=contents(GOOD)).replace(
         b"PK\x01\x02\x14\x03\x14\0\0", b"PK\x01\x02\x14\x03\x14\0\1"
     ),
@@ -85,4 +94,19 @@ DAMAGED = {
 def test_damage_is_a_checkpoint_error_that_names_the_file(tmp_path, name):
     (tmp_path / "states").write_bytes(DAMAGED[name])
     with pytest.raises(CheckpointError, match="states: must hold optimizer states"):
+        optimizer_states.read(tmp_path / "states")
+
+
+def test_a_lack_of_memory_is_no_damage(tmp_path, monkeypatch):
+    optimizer_states.write(tmp_path / "states", STATES)
+    read = np.lib.format.read_array
+
+    def read_short(*arguments, **options):
+        array = read(*arguments, **options)
+        if array.dtype == float:
+            raise MemoryError("Unable to allocate 24. B")
+        return array
+
+    monkeypatch.setattr(np.lib.format, "read_array", read_short)
+    with pytest.raises(MemoryError, match="Unable to allocate"):
         optimizer_states.read(tmp_path / "states")

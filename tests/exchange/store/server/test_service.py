@@ -16,6 +16,7 @@ from sparkdl.exchange.store.client.reply import check_reply
 from sparkdl.exchange.store.client.request_queue import RemoteServer
 from sparkdl.exchange.store.server.options import MODES
 from sparkdl.exchange.store.server.service import VERBS
+from tests.exchange.few_threads import no_thread
 from tests.exchange.pairs import SECRET
 
 ONES = np.ones(4, np.float32)
@@ -125,6 +126,17 @@ def test_random_requests_do_no_harm(mode):
             meta = {name: rng.choice(values) for name in names} | {"verb": rng.choice(verbs)}
             answer, _ = ask(wire, meta, *rng.sample(arrays, rng.randrange(3)))
             assert "error" not in answer or isinstance(answer["arguments"][-1], str)
+
+
+def test_a_server_without_a_thread_for_answers_fails_the_store(monkeypatch):
+    with serving(stall_timeout=20.0) as (server, connect), connect(1) as other:
+        with no_thread(monkeypatch, "sparkdl-answers-0"), connect(0) as wire:
+            with pytest.raises(PeerError, match="can't start new thread; raise the number of proc"):
+                server.wait()
+            with pytest.raises(PeerError, match="hung up"):
+                wire.receive(20.0)
+        with pytest.raises(PeerError, match="can't start new thread"):
+            check_reply(ask(other, PUSH, ONES)[0], "the server")
 
 
 def test_an_error_of_the_server_is_of_the_same_class_at_the_worker(monkeypatch):
