@@ -7,10 +7,11 @@ import numpy as np
 from sparkdl.interop.constant_operands import HIDDEN, HIDES, HIDES_BESIDE_0, line, shape_of_example
 from sparkdl.interop.onnx.messages import attributes_of
 from sparkdl.interop.onnx.operand_translation import (
+    constant_operand,
+    element_wise,
     join,
     keep,
     operand_layer,
-    with_constant,
 )
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
@@ -33,35 +34,18 @@ def negative(node):
 
 def both(node):
     """ONNX's And."""
-    return product(node)
+    return constant_operand(node, "scale", trains=False) or element_wise(node, "product")
 
 
 def either(node):
     """ONNX's Or: not (not x and not y)."""
-    if constant_of(node) is None:
+    constant = [i for i in (0, 1) if node.is_constant(i)]
+    if not constant:
         shapes = node.shape(0), node.shape(1)
         joined = join(node, "product", shapes, (BEFORE - 1, BEFORE))
         return [flipped(0), flipped(1), *joined, flipped()]
-    x, values = constant_of(node)
-    return [flipped(x), *scaled(node, 1 - values, x, BEFORE), flipped()]
-
-
-def product(node):
-    if constant_of(node) is None:
-        return join(node, "product", (node.shape(0), node.shape(1)), (0, 1))
-    x, values = constant_of(node)
-    return scaled(node, values, x, x)
-
-
-def constant_of(node):
-    """Returns (index of the computed input, the other one, a constant); None if there is none."""
-    at = next((i for i in (0, 1) if not node.is_computed(i)), None)
-    return None if at is None else (1 - at, node.constant(at))
-
-
-def scaled(node, values, x, source):
-    """Returns the Steps of the product of input x, found at `source`, and a constant."""
-    return with_constant(node, values, node.shape(x), "scale", source, trains=False)
+    opposite = constant_operand(node, "scale", lambda mask: 1 - mask, BEFORE, trains=False)
+    return [flipped(1 - constant[0]), *opposite, flipped()]
 
 
 def comparison(turned, flips):
@@ -90,16 +74,16 @@ def equal(node):
 def difference(node, turned):
     """Returns the Steps of x - y, or of y - x."""
     signs = (-1.0, 1.0) if turned else (1.0, -1.0)
-    found = constant_of(node)
-    if found is None:
+    constant = [i for i in (0, 1) if node.is_constant(i)]
+    if not constant:
         sources, shapes = (BEFORE - 1, BEFORE), (node.shape(0), node.shape(1))
         own = [Step(layer=line(scale=s), sources=(i,)) for i, s in enumerate(signs)]
         return [*own, *join(node, "add", shapes, sources)]
-    x, values = found
-    node.need(np.isfinite(values).all(), "comparing with an infinite number")
+    [at], x = constant, 1 - constant[0]
+    node.need(np.isfinite(node.constant(at)).all(), "comparing with an infinite number")
     first = Step(layer=line(scale=signs[x]), sources=(x,))
-    values, shape = signs[1 - x] * values, node.shape(x)
-    return [first, *with_constant(node, values, shape, "shift", BEFORE, trains=False)]
+    change = np.negative if signs[at] < 0 else np.asarray
+    return [first, *constant_operand(node, "shift", change, BEFORE, trains=False)]
 
 
 def where(node):

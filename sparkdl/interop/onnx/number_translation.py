@@ -7,6 +7,7 @@ import numpy as np
 from onnx import TensorProto
 
 from sparkdl.interop.constant_operands import line
+from sparkdl.interop.onnx.choice_translation import above
 from sparkdl.interop.onnx.folding import MOST
 from sparkdl.interop.onnx.laid_shapes import CUT, FIRST, TYPES, WHOLE, place_of
 from sparkdl.interop.onnx.shape_translation import as_shape, integers, pool_all, positions
@@ -56,8 +57,7 @@ def cast(node):
 
 def is_other_than_0(place):
     """Returns the Steps of x != 0 as floats 1 and 0; the file has booleans."""
-    above = nn.Activation({"type": "heaviside", "threshold": 0.0})
-    return [Step(layer=nn.Activation("abs_val")), Step(layer=above, place=place)]
+    return [Step(layer=nn.Activation("abs_val")), Step(layer=above(0.0), place=place)]
 
 
 def layer_normalization(node):

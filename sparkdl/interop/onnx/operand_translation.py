@@ -97,7 +97,7 @@ def several(operation):
     return translate
 
 
-def constant_operand(node, flag, change=np.asarray, source=None):
+def constant_operand(node, flag, change=np.asarray, source=None, trains=None):
     """Returns the Steps of a node with one constant operand; None if it has none.
 
     Parameters
@@ -107,12 +107,14 @@ def constant_operand(node, flag, change=np.asarray, source=None):
         Applied to the constant first.
     source : optional
         Source of the other operand. None: the node's other input.
+    trains : bool, optional
+        Whether the constant is trained. None: unless it is a single number or a mask.
     """
     at = next((i for i in (0, 1) if node.is_constant(i)), None)
     if at is None:
         return None
     values, shape = change(node.constant(at)), node.shape(1 - at)
-    return with_constant(node, values, shape, flag, 1 - at if source is None else source)
+    return with_constant(node, values, shape, flag, 1 - at if source is None else source, trains)
 
 
 def with_constant(node, values, shape, flag, source, trains=None):

@@ -46,13 +46,14 @@ class OnnxNet:
 
 
 def read_onnx(path, shape=None, **options):
-    """Returns the OnnxNet of a file whose inputs are 32-bit floats, or integers for embeddings.
+    """Returns the OnnxNet of a file whose inputs are 32-bit floats, integers or booleans.
 
-    Constants of the file become parameters that are trained, except single numbers and masks, as
-    of attention. A constant that several nodes of one operation read alike is one parameter, unless
-    all its numbers are equal; layers of other operations get copies, which a warning names. The
-    first axis of each input is the batch. Several inputs read columns of their names; a single
-    input reads "features".
+    Integers are looked up in tables, compared or counted; booleans choose and make masks. Networks
+    of 16-bit floats only look integers up. Constants of the file become parameters that are
+    trained, except single numbers and masks, as of attention. A constant that several nodes of one
+    operation read alike is one parameter, unless all its numbers are equal; layers of other
+    operations get copies, which a warning names. The first axis of each input and output is the
+    batch. Several inputs read columns of their names; a single input reads "features".
 
     Parameters
     ----------
