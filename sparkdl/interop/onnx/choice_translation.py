@@ -17,35 +17,35 @@ from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
 
-def above(threshold):
+def make_threshold(threshold):
     return nn.Activation({"type": "heaviside", "threshold": threshold})
 
 
-def flipped(source=None):
+def flip(source=None):
     """Returns the Step of 1 - x, the opposite of booleans."""
     return Step(layer=line(scale=-1.0, shift=1.0), sources=None if source is None else (source,))
 
 
-def negative(node):
+def negate(node):
     """ONNX's Not."""
     node.shape()
-    return [flipped()]
+    return [flip()]
 
 
-def both(node):
+def intersect(node):
     """ONNX's And."""
     return constant_operand(node, "scale", trains=False) or element_wise(node, "product")
 
 
-def either(node):
+def unite(node):
     """ONNX's Or: not (not x and not y)."""
     constant = [i for i in (0, 1) if node.is_constant(i)]
     if not constant:
         shapes = node.shape(0), node.shape(1)
         joined = join(node, "product", shapes, (BEFORE - 1, BEFORE))
-        return [flipped(0), flipped(1), *joined, flipped()]
+        return [flip(0), flip(1), *joined, flip()]
     opposite = constant_operand(node, "scale", lambda mask: 1 - mask, BEFORE, trains=False)
-    return [flipped(1 - constant[0]), *opposite, flipped()]
+    return [flip(1 - constant[0]), *opposite, flip()]
 
 
 def comparison(turned, flips):
@@ -61,14 +61,14 @@ def comparison(turned, flips):
 
     def translate(node):
         steps = difference(node, turned)
-        return [*steps, Step(layer=above(0.0)), *([flipped()] if flips else [])]
+        return [*steps, Step(layer=make_threshold(0.0)), *([flip()] if flips else [])]
 
     return translate
 
 
 def equal(node):
     steps = difference(node, False)
-    return [*steps, Step(layer=nn.Activation("abs_val")), Step(layer=above(0.0)), flipped()]
+    return [*steps, Step(layer=nn.Activation("abs_val")), Step(layer=make_threshold(0.0)), flip()]
 
 
 def difference(node, turned):
@@ -98,7 +98,7 @@ def where(node):
     [x] = computed
     mask, shape = node.shape(0), node.shape(x)
     value = number_of(node, 3 - x, np.broadcast_shapes(mask, shape))
-    opposite = [] if x == 1 else [flipped(0)]
+    opposite = [] if x == 1 else [flip(0)]
     kept = [*opposite, *keep(node, (mask, shape), (BEFORE if opposite else 0, x))]
     if value == 0:
         return kept
@@ -140,7 +140,7 @@ def of_two(node, mask):
     sums = [np.broadcast_shapes(mask, shape) for shape in (x, y)]
     first, second = keep(node, (mask, x), (0, 1)), keep(node, (mask, y), (BEFORE, 2))
     back = BEFORE - 1 - len(second)
-    return [*first, flipped(0), *second, *join(node, "add", sums, (back, BEFORE))]
+    return [*first, flip(0), *second, *join(node, "add", sums, (back, BEFORE))]
 
 
 def fill(node):
@@ -181,14 +181,14 @@ def hides_all(node):
     """
     shape = node.shape()
     return [
-        Step(layer=above(float(HIDDEN) / 2)),
+        Step(layer=make_threshold(float(HIDDEN) / 2)),
         Step(layer=line(scale=-1.0), sources=(0,)),
-        Step(layer=above(-1e5 * float(HIDDEN))),
+        Step(layer=make_threshold(-1e5 * float(HIDDEN))),
         Step(layer=nn.ElementWise(operation="add"), sources=(BEFORE - 2, BEFORE)),
         Step(layer=nn.Reduce(operation="sum", axis=len(shape) - 1)),
         Step(layer=nn.Reshape(shape=(*shape[:-1], 1))),
         Step(layer=line(scale=-1.0)),
-        Step(layer=above(-0.5)),
+        Step(layer=make_threshold(-0.5)),
     ]
 
 
@@ -215,14 +215,14 @@ def scores_of(node, graph):
 
 
 CHOICE_RULES = {
-    "And": both,
+    "And": intersect,
     "Equal": equal,
     "Greater": comparison(turned=False, flips=False),
     "GreaterOrEqual": comparison(turned=True, flips=True),
     "IsNaN": hides_all,
     "Less": comparison(turned=True, flips=False),
     "LessOrEqual": comparison(turned=False, flips=True),
-    "Not": negative,
-    "Or": either,
+    "Not": negate,
+    "Or": unite,
     "Where": where,
 }

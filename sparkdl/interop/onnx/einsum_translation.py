@@ -52,10 +52,10 @@ def product(given, out, lengths):
     m, k, n = (prod(lengths[label] for label in labels) for labels in (rows, inner, columns))
     made = "".join([*shared, *rows, *columns])
     return [
-        *arranged(x, [*shared, *rows, *inner], (*sizes, m, k), 0),
-        *arranged(y, [*shared, *inner, *columns], (*sizes, k, n), 1),
+        *arrange_operand(x, [*shared, *rows, *inner], (*sizes, m, k), 0),
+        *arrange_operand(y, [*shared, *inner, *columns], (*sizes, k, n), 1),
         Step(layer=nn.MatMul(), sources=(BEFORE - 2, BEFORE)),
-        *spread(made, out, lengths),
+        *arrange_output(made, out, lengths),
     ]
 
 
@@ -71,19 +71,19 @@ def dense(node, x, labels, of_constant, out, lengths):
     W = np.transpose(node.constant(1 - x), order).reshape(sizes["k"], sizes["n"])
     height = [prod(lengths[label] for label in rows)] if rows else []
     return [
-        *arranged(labels, [*rows, *inner], (*height, sizes["k"]), x),
+        *arrange_operand(labels, [*rows, *inner], (*height, sizes["k"]), x),
         Step(layer=nn.Dense(units=sizes["n"], bias=False), weights={"W": W}),
-        *spread("".join([*rows, *columns]), out, lengths),
+        *arrange_output("".join([*rows, *columns]), out, lengths),
     ]
 
 
-def arranged(labels, order, shape, source):
+def arrange_operand(labels, order, shape, source):
     """Returns the Steps that permute an operand's axes, and merge them to a matrix of `shape`."""
     turn = nn.Permute(order=tuple(labels.index(label) for label in order))
     return [Step(layer=turn, sources=(source,)), Step(layer=nn.Reshape(shape=shape))]
 
 
-def spread(made, out, lengths):
+def arrange_output(made, out, lengths):
     """Returns the Steps from a matrix to the axes of the output."""
     apart = nn.Reshape(shape=tuple(lengths[label] for label in made) or (1,))
     order = tuple(made.index(label) for label in out)

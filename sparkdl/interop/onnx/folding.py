@@ -134,7 +134,7 @@ class Constants(dict):
         in batches of any size, or if only the shape of the answer is read.
         """
         given = [self.of_batch[name] for name in node.inputs if name in self.of_batch]
-        if node.op != "Div" and all(once(arrays) is not None for arrays in given):
+        if node.op != "Div" and all(take_example(arrays) is not None for arrays in given):
             return True
         x, *others = ([values[name] for values in found] for name in node.inputs if name)
         y = [values[node.outputs[0]] for values in found]
@@ -175,7 +175,7 @@ def line_of(arrays):
     return (a, b) if alike else None
 
 
-def once(arrays):
+def take_example(arrays):
     """Returns what arrays for SIZES have for each example, 1 along its axis; None if it differs."""
     axis = length_axis(arrays)
     if axis is None:

@@ -46,7 +46,7 @@ class LaidShape(tuple):
     place = FIRST
 
 
-def laid(shape, place):
+def lay(shape, place):
     """Returns the shape of an example, as a LaidShape unless the batch is FIRST."""
     if place == FIRST:
         return tuple(shape)
@@ -75,7 +75,7 @@ def lengths_of(shape, size):
     return [prod(size if i is None else shape[i] for i in axis) for axis in axes_of(shape)]
 
 
-def arranged(axes):
+def order_axes(axes):
     """Returns (order of an example's axes, position of the batch) of axes as of `axes_of`."""
     flat = [i for axis in axes for i in axis]
     return tuple(i for i in flat if i is not None), flat.index(None)

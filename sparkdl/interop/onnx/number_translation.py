@@ -7,7 +7,7 @@ import numpy as np
 from onnx import TensorProto
 
 from sparkdl.interop.constant_operands import line
-from sparkdl.interop.onnx.choice_translation import above
+from sparkdl.interop.onnx.choice_translation import make_threshold
 from sparkdl.interop.onnx.folding import MOST
 from sparkdl.interop.onnx.laid_shapes import CUT, FIRST, TYPES, WHOLE, place_of
 from sparkdl.interop.onnx.shape_translation import as_shape, integers, pool_all, positions
@@ -57,7 +57,7 @@ def cast(node):
 
 def is_other_than_0(place):
     """Returns the Steps of x != 0 as floats 1 and 0; the file has booleans."""
-    return [Step(layer=nn.Activation("abs_val")), Step(layer=above(0.0), place=place)]
+    return [Step(layer=nn.Activation("abs_val")), Step(layer=make_threshold(0.0), place=place)]
 
 
 def layer_normalization(node):
@@ -87,7 +87,7 @@ def reduction(operation):
         if operation in POOLED and place == FIRST and over == list(range(1, len(shape))) != [1]:
             return pool_all(POOLED[operation], shape, keeps)
         kept = [i for i in range(len(shape)) if i not in over]
-        steps = reduced(operation, shape, over, kept)
+        steps = reduce_axes(operation, shape, over, kept)
         out = tuple(shape[i] for i in kept)
         to = tuple(1 if i in over else n for i, n in enumerate(shape)) if keeps else out
         index = place.index - (0 if keeps else sum(i < place.index for i in over))
@@ -97,22 +97,22 @@ def reduction(operation):
     return translate
 
 
-def reduced(operation, shape, over, kept):
+def reduce_axes(operation, shape, over, kept):
     """Returns the Steps of a reduction over some axes of an example; the others are left."""
     if operation == "max":
         if shape[1:] and over == [0] and len(shape) == 2:
             return [Step(layer=nn.GlobalPool(kind="max"))]
         rows = nn.Reshape(shape=(prod(shape[i] for i in over), -1))
         back = nn.Reshape(shape=tuple(shape[i] for i in kept) or (1,))
-        layers = [*permuted([*over, *kept]), rows, nn.GlobalPool(kind="max"), back]
+        layers = [*permute([*over, *kept]), rows, nn.GlobalPool(kind="max"), back]
     elif operation in POOLED and over == [0] and len(shape) == 2:
         layers = [nn.GlobalPool(kind=POOLED[operation])]
     else:
-        layers = [*permuted([*kept, *over]), nn.Reduce(operation=operation, axis=len(kept))]
+        layers = [*permute([*kept, *over]), nn.Reduce(operation=operation, axis=len(kept))]
     return [Step(layer=layer) for layer in layers]
 
 
-def permuted(order):
+def permute(order):
     return [] if order == sorted(order) else [nn.Permute(order=tuple(order))]
 
 
@@ -157,10 +157,10 @@ def cumulative_sum(node):
     node.need(place_of(shape).kind != CUT, "floats that became integers")
     node.need(shape[axis] ** 2 <= MOST, f"sums of {shape[axis]} numbers")
     order = [*(i for i in range(len(shape)) if i != axis), axis]
-    back = permuted(np.argsort(order).tolist())
+    back = permute(np.argsort(order).tolist())
     ones = np.triu(np.ones((shape[axis], shape[axis]), np.float32))
     layer = nn.Frozen(layer=nn.Dense(units=shape[axis], bias=False))
-    layers = [*permuted(order), nn.Reshape(shape=(-1, shape[axis])), layer]
+    layers = [*permute(order), nn.Reshape(shape=(-1, shape[axis])), layer]
     layers += [nn.Reshape(shape=tuple(shape[i] for i in order)), *back]
     weights = [{"W": ones} if one is layer else {} for one in layers]
     steps = [Step(layer=one, weights=w) for one, w in zip(layers, weights, strict=True)]

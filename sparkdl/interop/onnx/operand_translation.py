@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparkdl.interop.constant_operands import LARGEST, constant_layer, line
-from sparkdl.interop.onnx.shape_translation import repeated
+from sparkdl.interop.onnx.shape_translation import repeat
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
@@ -52,7 +52,7 @@ def join(node, operation, shapes, sources):
         sources = sources if shapes[0] == whole else sources[::-1]
         return [Step(layer=layer, sources=sources)]
     x, y = sources
-    wide = [Step(layer=nn.Activation("identity"), sources=(x,)), *repeated(shapes[0], whole)]
+    wide = [Step(layer=nn.Activation("identity"), sources=(x,)), *repeat(shapes[0], whole)]
     return [*wide, Step(layer=layer, sources=(BEFORE, y - len(wide) if y < 0 else y))]
 
 
@@ -67,7 +67,7 @@ def keep(node, shapes, sources):
     if wide == tuple(kept):
         return [Step(layer=layer, sources=(x, seen))]
     first = Step(layer=nn.Activation("identity"), sources=(x,))
-    steps = [first, *repeated(tuple(kept), wide)]
+    steps = [first, *repeat(tuple(kept), wide)]
     return [*steps, Step(layer=layer, sources=(BEFORE, seen - len(steps) if seen < 0 else seen))]
 
 
@@ -121,15 +121,15 @@ def with_constant(node, values, shape, flag, source, trains=None):
     """Returns the Steps of a sum or product with a constant, which may have longer axes."""
     values = np.asarray(values, np.float32)
     example = values.shape[values.ndim > len(shape) :]  # without the batch's axis
-    wide, steps = widened(shape, example), []
+    wide, steps = widen(shape, example), []
     if wide != tuple(shape):
         first = Step(layer=nn.Activation("identity"), sources=(source,))
-        steps, source = [first, *repeated(tuple(shape), wide)], BEFORE
+        steps, source = [first, *repeat(tuple(shape), wide)], BEFORE
     layer, weights = operand_layer(node, values, wide, flag, trains)
     return [*steps, Step(layer=layer, weights=weights, sources=(source,))]
 
 
-def widened(shape, constant):
+def widen(shape, constant):
     """Returns the shape of an example that a constant broadcasts; unchanged if it does not fit."""
     more = (1,) * (len(shape) - len(constant)) + tuple(constant)
     fits = len(more) == len(shape) and all(

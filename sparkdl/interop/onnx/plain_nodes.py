@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparkdl.interop.onnx.folding import MOVING, length_axis, once
+from sparkdl.interop.onnx.folding import MOVING, length_axis, take_example
 from sparkdl.interop.onnx.laid_shapes import FIRST, FLOATS, WHOLE, Place, axes_of, place_of
 from sparkdl.nn import layers as nn
 
@@ -131,7 +131,7 @@ def array_of(node, name):
 def beside_batch(node, name, shape):
     """Returns a constant with the axes of an example; along the batch it must not vary."""
     axes = axes_of(shape)
-    value = once_of(node, name, len(axes), batch_axis(axes))
+    value = take_constant(node, name, len(axes), batch_axis(axes))
     node.need(value.dtype in (np.float32, np.int64, np.int32, np.bool_), f"type {value.dtype}")
     if value.dtype.kind == "i":
         node.need((np.abs(value) < LARGEST_EXACT).all(), "integers of 2^24 or more")
@@ -153,7 +153,7 @@ def batch_axis(axes):
     return next(i for i, axis in enumerate(axes) if None in axis)
 
 
-def once_of(node, name, rank=None, place=None):
+def take_constant(node, name, rank=None, place=None):
     """Returns a constant; one that has the length of the batch has 1 in its place.
 
     It must be the axis `place` of a tensor of `rank` axes that it is broadcast to, if given.
@@ -161,7 +161,7 @@ def once_of(node, name, rank=None, place=None):
     if name in node.constants:
         return node.constants[name]
     arrays = node.of_batch[name]
-    value = once(arrays)
+    value = take_example(arrays)
     node.need(value is not None, "computing with the size of the batch")
     own = place is None or rank - value.ndim + length_axis(arrays) == place
     node.need(own, "numbers for each example along another axis than the batch's")

@@ -8,7 +8,7 @@ from onnx import TensorProto
 from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError, text_of
 from sparkdl.interop.onnx.choice_translation import scores_of
 from sparkdl.interop.onnx.folding import Constants
-from sparkdl.interop.onnx.laid_shapes import FIRST, FLOATS, TYPES, Place, axes_of, laid, place_of
+from sparkdl.interop.onnx.laid_shapes import FIRST, FLOATS, TYPES, Place, axes_of, lay, place_of
 from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
 from sparkdl.interop.onnx.narrow_numbers import NarrowNumbers
 from sparkdl.interop.onnx.nodes import OnnxNode
@@ -127,7 +127,7 @@ class GraphTranslation:
             raise ConfigError(
                 f"{self.path}: shape must be that of an example of {value.name} {axes}; give it"
             )
-        return laid(shape, Place(kind=TYPES[kind]))
+        return lay(shape, Place(kind=TYPES[kind]))
 
     def add(self, proto):
         """Adds the layers of a node, or notes why it has none."""
@@ -187,7 +187,7 @@ class GraphTranslation:
 
     def note(self, name, layer, shape, place):
         """Records the layer and shape of a tensor."""
-        self.places[name], self.shapes[name] = layer, laid(shape, place)
+        self.places[name], self.shapes[name] = layer, lay(shape, place)
 
     def known(self, name):
         """Returns (layer, shape of an example) of a tensor."""

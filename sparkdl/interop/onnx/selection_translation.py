@@ -8,7 +8,7 @@ from sparkdl.interop.axis_layers import lengths_of_parts
 from sparkdl.interop.constant_operands import line
 from sparkdl.interop.onnx.folding import SIZES
 from sparkdl.interop.onnx.laid_shapes import FIRST, FLOATS, WHOLE, Place, place_of, with_axes
-from sparkdl.interop.onnx.plain_nodes import once_of
+from sparkdl.interop.onnx.plain_nodes import take_constant
 from sparkdl.interop.onnx.shape_translation import as_shape, integers
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
@@ -107,7 +107,7 @@ def select_adjacent(node, own):
 def gather_elements(node):
     """Looks up computed indices in a constant that has one number throughout."""
     node.need(not node.is_computed(0) and node.is_computed(1), "indices of computed numbers")
-    value, shape = once_of(node, node.inputs[0]), node.any_shape(1)
+    value, shape = take_constant(node, node.inputs[0]), node.any_shape(1)
     alike = value.size > 0 and (value == value.flat[0]).all()
     node.need(alike and value.dtype.kind in "fi", "looking up single numbers")
     kind = FLOATS if value.dtype.kind == "f" else WHOLE

@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.interop.onnx.folding import MOST
-from sparkdl.interop.onnx.laid_shapes import FIRST, Place, arranged, axes_of, place_of, with_axes
+from sparkdl.interop.onnx.laid_shapes import FIRST, Place, axes_of, order_axes, place_of, with_axes
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
@@ -27,7 +27,7 @@ def positions(node, axes, rank):
 
 def reshape(node):
     shape = node.any_shape()
-    return reshaped(node, shape, whole_lengths(node, shape, node.lengths(1)))
+    return reshape_to(node, shape, whole_lengths(node, shape, node.lengths(1)))
 
 
 def flatten(node):
@@ -38,10 +38,10 @@ def flatten(node):
     axis = axis + len(axes) if axis < 0 else axis
     parts = [[i for one in half for i in one] for half in (axes[:axis], axes[axis:])]
     to = [(prod(shape[i] for i in part if i is not None), None in part) for part in parts]
-    return reshaped(node, shape, to)
+    return reshape_to(node, shape, to)
 
 
-def reshaped(node, shape, to):
+def reshape_to(node, shape, to):
     """Returns the Step of a reshape to pairs as of `node.lengths`."""
     held = [axis for axis, (_, has_batch) in enumerate(to) if has_batch]
     counts = [count for count, _ in to]
@@ -110,10 +110,10 @@ def expand(node):
     node.need(prod(example) <= MOST, f"a tensor of more than {MOST} numbers")
     first = Step(layer=to_shape(shape, (*[1] * longer, *shape)))
     made = place._replace(index=place.index + longer)
-    return [first, *repeated((*[1] * longer, *shape), tuple(example), made)]
+    return [first, *repeat((*[1] * longer, *shape), tuple(example), made)]
 
 
-def repeated(shape, example, place=FIRST):
+def repeat(shape, example, place=FIRST):
     """Returns the Steps that repeat axes of length 1."""
     if shape == example:
         return [Step(layer=nn.Activation("identity"), place=place)]
@@ -132,7 +132,7 @@ def squeeze(node):
     given = sorted(axis % len(axes) for axis in integers(node, 1))
     fits = given and all(None not in axes[i] and example[axes[i][0]] == 1 for i in given)
     node.need(fits, f"axes={given} of an example of {tuple(example)}")
-    order, index = arranged([axis for i, axis in enumerate(axes) if i not in given])
+    order, index = order_axes([axis for i, axis in enumerate(axes) if i not in given])
     to = tuple(example[i] for i in order)
     return [as_shape(example, to, place_of(example)._replace(index=index))]
 
@@ -144,7 +144,7 @@ def unsqueeze(node):
     node.need(all(-rank <= axis < rank for axis in given), f"axes={given}")
     for axis in sorted(axis % rank for axis in given):
         axes.insert(axis, (len(example),))  # an axis of length 1
-    order, index = arranged(axes)
+    order, index = order_axes(axes)
     to = tuple(example[i] if i < len(example) else 1 for i in order)
     return [as_shape(example, to, place_of(example)._replace(index=index))]
 
@@ -154,7 +154,7 @@ def transpose(node):
     axes = axes_of(shape)
     perm = node.attributes.get("perm", list(range(len(axes)))[::-1])
     node.need(sorted(perm) == list(range(len(axes))), f"perm={perm}")
-    order, index = arranged([axes[axis] for axis in perm])
+    order, index = order_axes([axes[axis] for axis in perm])
     same = order == tuple(range(len(order)))
     layer = nn.Activation("identity") if same else nn.Permute(order=order)
     return [Step(layer=layer, place=place_of(shape)._replace(index=index))]
