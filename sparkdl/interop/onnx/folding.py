@@ -21,6 +21,7 @@ MOVING = {
     *("Identity", "Range", "Reshape", "Shape", "Slice", "Split", "Squeeze", "Tile", "Transpose"),
     "Unsqueeze",
 }
+SELECTING = {"Gather", "Slice"}  # by numbers that must not depend on the size of the batch
 LINEAR = {"Add", "Div", "Mul", "Neg", "ReduceProd", "Sub", "Where"}
 COMPARING = {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min"}
 LOGICAL = {"And", "Not", "Or", "Xor"}
@@ -130,8 +131,9 @@ class Constants(dict):
     def holds_for_all(self, node, found):
         """Returns whether what holds for SIZES holds for batches of any size.
 
-        Quotients and integers from floats must be exact. Numbers are compared if one is the larger
-        in batches of any size, or if only the shape of the answer is read.
+        Quotients and integers from floats must be exact, and indices constant. Numbers are
+        compared if one is the larger in batches of any size, or if only the shape of the answer is
+        read.
         """
         given = [self.of_batch[name] for name in node.inputs if name in self.of_batch]
         if node.op != "Div" and all(take_example(arrays) is not None for arrays in given):
@@ -141,6 +143,8 @@ class Constants(dict):
         if node.op == "Div":
             exact = all(np.array_equal(q * d, n) for q, d, n in zip(y, others[0], x, strict=True))
             return exact and line_of(y) is not None
+        if node.op in SELECTING:
+            return self.of_batch.keys().isdisjoint(node.inputs[1:])
         if node.op == "Cast":
             return y[0].dtype.kind == "f" or all(map(np.array_equal, x, y))
         if node.op in COMPARING and self.readers.get(node.outputs[0]) != {"Shape"}:

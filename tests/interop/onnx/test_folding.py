@@ -129,6 +129,11 @@ REFUSED = {
         {"at": np.array(0), "limit": np.array(49)},
         "computing with the size of the batch",
     ),
+    "a number of a table": (
+        [*SIZE, node("Gather", "table", "n", to="m"), *ADDED],
+        {"at": np.array(0), "table": np.arange(20) // 8},
+        "computing with the size of the batch",
+    ),
     "parts for each example": (
         [*SIZE, node("Div", "all", "n", to="k"), node("Mul", "k", "n", to="m"), *ADDED],
         {"at": np.array(0), "all": np.array(42)},
