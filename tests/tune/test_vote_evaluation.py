@@ -11,6 +11,7 @@ from pyspark import cloudpickle
 
 from sparkdl.data import Arrays
 from sparkdl.errors import ConfigError
+from sparkdl.spark.jobs import one_call
 from sparkdl.spark.jobs.interrupts import Interrupt
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.tune import vote_evaluation
@@ -28,6 +29,8 @@ def jobs(monkeypatch):
         found.append((signal.getsignal(signal.SIGINT), task))
         return ()
 
+    for name in ("add_tag", "remove_tag"):  # there is no SparkContext
+        monkeypatch.setattr(one_call, name, lambda *_: None)
     monkeypatch.setattr(vote_evaluation, "job", lambda *_: nullcontext())
     monkeypatch.setattr(vote_evaluation.UnreadRecords, "results", results)
     monkeypatch.setattr(vote_evaluation, "sum_results", lambda *_: None)
