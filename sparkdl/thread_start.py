@@ -29,14 +29,14 @@ def start_thread(thread: threading.Thread) -> None:
     NoThread
         With this process, its host and a cure.
     """
-    # Where Python's own code has other names, the thread starts as any other.
-    vars(thread)["_started"] = Beginning(thread)
+    if hasattr(thread, "_bootstrap"):  # else Python's code has other names than up to 3.14
+        vars(thread)["_started"] = Beginning(thread)
     try:
         thread.start()
     except (RuntimeError, MemoryError) as error:
         why = str(error) or "a new thread has no memory"
-        place = f"process {os.getpid()} on {platform.node()}"
-        raise NoThread(f"{place}: {why}; {CURE}") from error
+        cure = "" if "shutdown" in why else f"; {CURE}"
+        raise NoThread(f"process {os.getpid()} on {platform.node()}: {why}{cure}") from error
 
 
 class Beginning(threading.Event):

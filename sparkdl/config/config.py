@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, dataclass_transform
 import numpy as np
 
 from sparkdl.config.constraints.base import scalar
-from sparkdl.config.dataclass import FrozenFields, annotations_of, dataclass, default_of
+from sparkdl.config.dataclass import FrozenFields, dataclass, default_of
 from sparkdl.config.documentation import Docstring, signature_of
 from sparkdl.config.names import suggestion
 from sparkdl.config.option import adopt_options, option, options_of
@@ -135,16 +135,11 @@ def by_place(cls, values):
     if len(values) <= len(places):
         return dict(zip(places, values, strict=False))
     more = values[len(places) :]
-    by_name = (item for item in fields(cls) if item.kw_only)
-    likely = sorted(by_name, key=lambda item: is_optional(item) and 1 + distance(cls, item.name))
+    by_name = (item for item in fields(cls) if item.kw_only and item.name != "name")
+    likely = sorted(by_name, key=is_optional)
     text = next(filter(None, (assignment(cls, item.name, more) for item in likely)), None)
     cure = f"; write {text}" if text else ""
     raise ConfigError(f"{cls.__name__} takes options by name only{cure}")
-
-
-def distance(cls, name):
-    """Returns how far above a class the body is that has the option: 0 for its own."""
-    return next(i for i, base in enumerate(cls.__mro__) if name in annotations_of(base))
 
 
 def assignment(cls, name, values):

@@ -50,4 +50,5 @@ def unescape(text: str) -> str:
         digits, letter = escape.groups()
         return chr(int(digits, 16)) if digits else CONTROLS.get(letter, letter)
 
-    return ESCAPE.sub(character, text)
+    # Java writes characters beyond 16 bits as two escapes.
+    return ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -69,10 +69,10 @@ def test_what_lies_nowhere_nearer_runs_anywhere(sc, as_user, tmp_path):
         assert places(sc, split_rdd(sc, source.splits())) == [[]] * len(source.splits())
 
 
-@pytest.mark.parametrize("path", ["hdfs://127.0.0.1:1/a", "webhdfs:///a"])
-def test_a_file_that_spark_cannot_ask_about_is_named(sc, path):
-    split = RecordFile(partition=0, count=None, path=path, size=1)
-    with pytest.warns(UserWarning, match=f"^{path}: Spark cannot say where its block"):
+@pytest.mark.parametrize("system", ["hdfs://127.0.0.1:1", "webhdfs://"])
+def test_a_file_system_that_spark_cannot_ask_is_named(sc, system):
+    split = RecordFile(partition=0, count=None, path=f"{system}/a", size=1)
+    with pytest.warns(UserWarning, match=f"^{system}: Spark cannot say where its block"):
         assert places(sc, split_rdd(sc, [split])) == [[]]
 
 

@@ -78,6 +78,10 @@ MADE_OF = {
     "DL4J": (lambda: nn.Dense(nOut=3), "Dense has no field 'nOut'; did you mean 'units'?"),
     "Caffe": (lambda: nn.Conv2D(num_output=3, kernel_size=1), "did you mean 'filters'?"),
     "by place": (lambda: nn.Dense(64), "Dense takes options by name only; write units=64"),
+    "a base's option by place": (
+        lambda: nn.Momentum(0.01),
+        "Momentum takes options by name only; write learning_rate=0.01",
+    ),
     "a rate by place": (lambda: nn.Dropout(0.5), "by name only; write rate=0.5"),
     "an activation by place": (lambda: nn.Dense("relu"), "by name only; write activation='relu'"),
     "layers by place": (

@@ -22,6 +22,7 @@ LINES = {
     r"spark\:\ \=\g : 1": {"spark: =g": "1"},
     r"spark.h \u00e9\ta\n b\\u0041": {"spark.h": "é\ta\n b\\u0041"},
     "spark.i a\u2028b\x0bc": {"spark.i": "a\u2028b\x0bc"},
+    r"spark.k \ud83d\ude00": {"spark.k": "\U0001f600"},
     "spark.j = = 1": {"spark.j": "= 1"},
     "=1": {"": "1"},
     "# spark.master yarn": {},

@@ -4,6 +4,8 @@ import logging
 import os
 import threading
 
+from sparkdl.thread_start import NoThread, start_thread
+
 log = logging.getLogger(__name__)
 
 GRACE = 10.0  # seconds left to report an error before the exit
@@ -13,13 +15,18 @@ STUCK = 70  # exit status
 def end_soon(why):
     """Ends this process after GRACE seconds, unless the returned timer is cancelled.
 
+    Without a thread for the timer, what follows has no time limit; this is logged.
+
     Returns
     -------
     threading.Timer
     """
     timer = threading.Timer(GRACE, end_process, (why,))
     timer.daemon = True
-    timer.start()
+    try:
+        start_thread(timer)
+    except NoThread as error:
+        log.warning("this process may hang: %s", error)
     return timer
 
 

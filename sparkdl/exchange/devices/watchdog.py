@@ -112,7 +112,10 @@ class Watchdog:
     # In the watchdog thread
 
     def _run(self):
-        self._link.use()
+        try:
+            self._link.use()
+        except Exception as error:  # of the device
+            self._progress.fail(error)
         while True:
             with self._news:
                 self._news.wait_for(lambda: self._closed or self.failure or self._tickets)

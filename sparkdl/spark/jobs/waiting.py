@@ -102,11 +102,11 @@ class SlotWait:
 
     def _awaited_job(self):
         """Returns a running job of another of our calls, or None if this job must not wait."""
-        jobs = our_running_jobs(self._sc)
-        may_wait = self._takes_turns or (
-            self._own_tags and not any(self._own_tags & job_tags(job) for job in jobs)
-        )
-        return jobs[0] if jobs and may_wait else None
+        if self._takes_turns:
+            return next(iter(our_running_jobs(self._sc)), None)
+        jobs = list(our_running_jobs(self._sc)) if self._own_tags else []
+        is_its_own = any(self._own_tags & job_tags(job) for job in jobs)
+        return jobs[0] if jobs and not is_its_own else None
 
     def _wait(self, seconds):
         state = cluster_state(self._sc)
@@ -150,9 +150,10 @@ class FewerSlots:
 
 
 def our_running_jobs(sc):
-    """Returns Spark's data about the jobs of ours that have a running task."""
-    ours = [job for job in running_jobs(sc) if title_of(job).startswith(BEFORE)]
-    return [job for job in ours if runs_task(sc, [job])]
+    """Yields Spark's data about the jobs of ours that have a running task."""
+    for job in running_jobs(sc):
+        if title_of(job).startswith(BEFORE) and runs_task(sc, [job]):
+            yield job
 
 
 def describe(job):

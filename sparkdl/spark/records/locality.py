@@ -15,11 +15,9 @@ from sparkdl.data.hadoop import SCHEMES
 from sparkdl.spark.jobs.job import message
 
 NOBODY = ("localhost",)  # the host reported by file systems without blocks
-UNREACHABLE = re.compile(  # errors of Java that concern all files of a system
-    r"\b([a-z]+\.)+(ConnectException|NoRouteToHostException|StandbyException|\w*TimeoutException"
-    r"|UnknownHostException)\b"
-)
-SYSTEM = re.compile(r"\w+:(//[^/]*)?")  # hdfs://host, or hdfs: of the host in Hadoop's settings
+OF_ONE_FILE = re.compile(r"\bFileNotFoundException\b|Permission denied")  # others concern all files
+# hdfs://host, or hdfs: of the host in Hadoop's settings; a view has a system for each folder.
+SYSTEM = re.compile(r"viewfs:(//[^/]*)?/+[^/]*|\w+:(//[^/]*)?")
 
 
 def split_rdd(sc, splits):
@@ -85,13 +83,13 @@ def preferred_hosts(spans, blocks_of):
 def blocks_of(sc, path, known):
     """Returns [(start, stop, hosts)] of a file's blocks; [] if it is not on HDFS.
 
-    A file system that cannot be reached is asked no more, as Hadoop's client may have tried for
-    minutes. Others go on to be asked, as the failure may concern one file.
+    A file system that does not answer is asked no more, as Hadoop's client may have tried for
+    minutes. One that lacks a file, or may not show it, goes on to be asked for others.
 
     Parameters
     ----------
     known : dict
-        {path or unreachable file system: blocks} so far.
+        {path or silent file system: blocks} so far.
     """
     if path.partition(":")[0] not in SCHEMES:
         return []
@@ -100,7 +98,7 @@ def blocks_of(sc, path, known):
         try:
             known[path] = ask_block_hosts(sc, path)
         except (Py4JJavaError, PySparkException) as error:  # pyspark makes its own of some
-            silent = system if concerns_all_files(error, system) else path
+            silent = path if OF_ONE_FILE.search(str(error)) else system
             text = message(error).partition("\n")[0]
             warnings.warn(
                 f"{silent}: Spark cannot say where its blocks lie, so tasks run anywhere: {text}",
@@ -108,12 +106,6 @@ def blocks_of(sc, path, known):
             )
             known[silent] = []
     return known.get(path, [])
-
-
-def concerns_all_files(error, system):
-    """Returns whether an error means that a whole file system cannot be reached."""
-    is_view = system.startswith("viewfs:")  # of several file systems
-    return not is_view and UNREACHABLE.search(str(error)) is not None
 
 
 def ask_block_hosts(sc, path):

@@ -39,17 +39,17 @@ class HtmlReport(RunListener):
         self.path, self.seconds = path, seconds
         require_seconds(self)
         self._due = 0.0
-        self._plan: Any = None
+        self._steering: Any = None
 
     def on_fit_start(self, plan: Any) -> None:
         """Raises DataError for a path that cannot have the page."""
         check_report_path(self.path)
         super().on_fit_start(plan)
-        self._due, self._plan = 0.0, plan
+        self._due, self._steering = 0.0, plan.steering
 
     def on_fit_end(self, history: Any) -> None:
         super().on_fit_end(history)
-        if not self._plan.steering.refused:
+        if not self._steering.refused:
             self._write(None)
 
     def _keep(self, state):

@@ -237,7 +237,11 @@ def test_a_lack_of_threads_is_forgotten_if_nobody_calls(endpoint, monkeypatch):
     monkeypatch.setattr(admission_module, "PATIENCE", 0.2)
     starve(endpoint, monkeypatch)
     monkeypatch.setattr(admission_module, "LULL", 0.1)
-    time.sleep(1.0)
+
+    def is_forgotten():
+        return endpoint._admission._first_starved is None
+
+    assert within(5, is_forgotten)
     with no_thread(monkeypatch, "sparkdl-handshake"):
         for _ in range(2):
             with pytest.raises(WorkerError, match="nobody connected"):
@@ -245,7 +249,7 @@ def test_a_lack_of_threads_is_forgotten_if_nobody_calls(endpoint, monkeypatch):
             endpoint.refused.clear()
             socket.create_connection(endpoint.address).close()
             assert within(5, lambda: endpoint.refused[NO_THREAD])
-            time.sleep(1.0)  # longer than PATIENCE: the two are no lasting lack
+            assert within(5, is_forgotten)
     with pytest.raises(WorkerError, match="nobody connected"):
         endpoint.accept("links", timeout=0.1)
 

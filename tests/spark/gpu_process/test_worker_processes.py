@@ -98,7 +98,9 @@ def test_a_failed_worker_ends_the_dealing():
 def test_few_items_wait_in_memory_for_a_worker():
     team, taken, has_failed = Team.of([[0]], 1), [], Event()
     endless = ((0, taken.append(number)) for number in count())
-    dealer = Thread(target=deal_items, args=(endless, {0: Queue(AHEAD)}, team, has_failed))
+    dealer = Thread(
+        target=deal_items, args=(endless, {0: Queue(AHEAD)}, team, has_failed), daemon=True
+    )
     dealer.start()
     until(lambda: len(taken) > AHEAD)
     dealer.join(3 * POLL)

@@ -57,7 +57,7 @@ def test_a_job_that_takes_turns_awaits_its_own_without_a_warning(
     asked = waiting.our_running_jobs
 
     def ask(sc):
-        answers.append(bool(found := asked(sc)))
+        answers.append(bool(found := list(asked(sc))))
         return found
 
     monkeypatch.setattr(waiting, "our_running_jobs", ask)

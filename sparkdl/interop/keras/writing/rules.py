@@ -127,11 +127,11 @@ def broadcasting(at):
     wide, row = at.sources
     if len(wide.shape) < 3 or row.shape != wide.shape[:1] or wide.backwards:
         raise UnsupportedError(f"inputs {at.in_shape} are not supported")
+    if at.layer.operation == "mask":
+        raise UnsupportedError("operation='mask' is not supported")
     shape = (*[1] * (len(wide.shape) - 1), *row.shape)
     reshape = nn.Reshape(shape=shape)
     narrow = at.add("Reshape", {"target_shape": shape}, row, expected=reshape, helper="row")
-    if at.layer.operation == "mask":
-        raise UnsupportedError("operation='mask' is not supported")
     kind = {ours: name for name, ours in OPERATIONS.items()}[at.layer.operation]
     return at.add(kind, {}, at.turn(wide, True), narrow, shape=wide.shape)
 
