@@ -5,7 +5,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from sparkdl.interop.axis_layers import lengths_of_parts, softmax_layers
-from sparkdl.interop.constant_operands import HIDDEN, line
+from sparkdl.interop.constant_operands import line
 from sparkdl.interop.torch.aten.mask_rules import hide, without_hidden
 from sparkdl.interop.torch.aten.node import Place
 from sparkdl.interop.torch.aten.operand_rules import with_constant
@@ -48,10 +48,10 @@ def dot_product_attention(node):
 def hidden_by(mask, shape, causal):
     """Returns the mask to add to scores (..., T, S); None if nothing is hidden."""
     if causal:
-        return np.triu(np.full(shape[-2:], HIDDEN), 1)
+        return np.triu(np.full(shape[-2:], -np.inf), 1)
     if mask is None:
         return None
-    return mask if mask.is_floating_point() else ~mask.numpy() * HIDDEN
+    return mask if mask.is_floating_point() else np.where(mask.numpy(), np.float32(0), -np.inf)
 
 
 def softmax(kind):

@@ -8,7 +8,10 @@ from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.joining.broadcasting import repeats
 
 BOOL, FLOAT = "torch.bool", "torch.float32"
-LARGEST_EXACT = 2**24  # of the integers that 32-bit floats have
+# Floats have all whole numbers up to these, which already stand for their neighbours.
+FIRST_ROUNDED = {"bfloat16": 2**8, "float16": 2**11}
+FIRST_ROUNDED_OF_OTHERS = 2**24
+LOWEST = -1e25  # stands for lower finite numbers, so that they stay above HIDDEN even in sums
 
 
 def cast(node):
@@ -21,7 +24,9 @@ def differs(node):
     """Returns x != number."""
     number = node["other"]
     node.need(isinstance(number, int | float), "comparing with others than a number")
-    node.need(abs(number) <= LARGEST_EXACT, f"comparing with {number}")
+    dtype = node.network.dtype
+    limit = FIRST_ROUNDED.get(dtype, FIRST_ROUNDED_OF_OTHERS)
+    node.need(abs(number) < limit, f"comparing with {number} in {dtype}")
     apart = node.add(line(shift=-float(number)), node.place("self"))
     above = nn.Activation({"type": "heaviside", "threshold": 0.0})
     return node.add(above, node.add(nn.Activation("abs_val"), apart))
@@ -48,9 +53,9 @@ def hide(node, scores, mask, name):
 
 
 def without_hidden(node, shares, mask, name):
-    """Returns shares of attention, 0 in rows of which booleans show nothing, as torch has them."""
+    """Returns shares of attention, 0 in rows of which a mask shows nothing, as torch has them."""
     if node.kinds[name] != BOOL:
-        return shares
+        mask = node.add(nn.Activation({"type": "heaviside", "threshold": float(HIDDEN) / 2}), mask)
     count = node.add(nn.Reduce(operation="sum", axis=len(mask.shape) - 1), mask)
     column = node.add(nn.Reshape(shape=(*mask.shape[:-1], 1)), count)
     seen = node.add(nn.Activation({"type": "heaviside", "threshold": 0.5}), column)
@@ -64,9 +69,30 @@ def add_narrow(node, x, narrow):
 
 
 def fill_masked(node):
-    """Replaces what a computed mask chooses by minus infinity, for softmax."""
-    node.need(node["value"] == -np.inf, f"filling with {node['value']}")
-    return add_narrow(node, node.place("self"), node.add(line(scale=float(HIDDEN)), node["mask"]))
+    """Replaces what a computed mask chooses by a number."""
+    value, mask = node["value"], node["mask"]
+    node.need(isinstance(value, int | float), "filling with others than a number")
+    kept = keep_shown(node, node.place("self"), opposite_of(node, mask))
+    if value == 0:
+        return kept
+    return add_narrow(node, kept, node.add(line(scale=float(hidden_as(value))), mask))
+
+
+def keep_shown(node, x, shown):
+    """Returns x where a mask is 1, else 0, even if x is infinite or NaN there."""
+    fits = isinstance(x, Place) and repeats(shown.shape, x.shape)
+    node.need(fits, f"a mask of {shown.shape}")
+    return node.add(nn.Broadcasting(operation="mask"), x, shown)
+
+
+def hidden_as(values):
+    """Returns numbers, those that hide others from softmax in their order and far from overflow.
+
+    Minus infinity becomes HIDDEN; finite numbers stay between LOWEST and its opposite.
+    """
+    values, low = np.asarray(values, np.float32), np.float32(LOWEST)
+    finite = np.where(np.isposinf(values), values, np.clip(values, low, -low))
+    return np.where(np.isneginf(values), HIDDEN, finite)
 
 
 MASK_RULES = {

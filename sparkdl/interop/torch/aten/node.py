@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from sparkdl.engine.dtypes import is_narrow, lowest
 from sparkdl.errors import ShapeError, UnsupportedError
 from sparkdl.interop.torch.aten.trained_arrays import TrainedArrays, is_frozen
 from sparkdl.interop.torch.weights.layer_arrays import arrays_for
 from sparkdl.interop.translated_network import free_name
 from sparkdl.nn import layers as nn
+from sparkdl.nn.activations import Power
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,19 @@ class AtenNode:
 
 
 class NetworkParts:
-    """The layers of a network and their weights so far; `parameters` are pairs (name, tensor)."""
+    """The layers of a network and their weights so far.
 
-    def __init__(self, build, parameters):
+    Parameters
+    ----------
+    build : GraphBuilder
+    parameters : iterable of (name, tensor)
+    dtype : str
+        Of the network.
+    """
+
+    def __init__(self, build, parameters, dtype="float32"):
         self.build, self.weights, self.trained = build, {}, TrainedArrays(parameters)
+        self.dtype = dtype
 
     def add(self, layer, places, module, arrays):
         """Adds a layer with {torch's name: tensor, array or None}; returns its Place."""
@@ -109,6 +120,7 @@ class NetworkParts:
         shape = shapes if layer.multi_input else shapes[0]
         if layer.takes_rows and len(shape) > 2:
             raise UnsupportedError(f"a product of examples of shape {shape} is not supported")
+        self.check_range(layer, arrays)
         taken = {*self.build.inputs, *(vertex.name for vertex in self.build.vertices)}
         automatic = f"{type(layer).__name__.lower()}_1"
         name = free_name(module if arrays and module else automatic, taken)
@@ -124,6 +136,21 @@ class NetworkParts:
         if shares is None:
             self.weights |= {f"{name}/{kind}": array for kind, array in given.items()}
         return Place(name, tuple(layer.out_shape(shape)))
+
+    def check_range(self, layer, arrays):
+        """Raises UnsupportedError for a number that is infinite in a 16-bit dtype."""
+        if not is_narrow(self.dtype):
+            return
+        function, limit = getattr(layer, "function", None), -lowest(self.dtype)
+        names = ("scale", "shift") if isinstance(function, Power) else ()
+        given = [getattr(function, name) for name in names]
+        for values in [*given, *map(as_array, arrays.values())]:
+            beyond = np.abs(values).max(initial=0)
+            if beyond > limit:
+                raise UnsupportedError(
+                    f"a number of size {beyond:.3g} in {self.dtype}, whose largest is "
+                    f"{limit:.3g}, is not supported"
+                )
 
 
 def as_array(value):

@@ -1,8 +1,10 @@
 """Layers for aten operations on two operands, one of which may be constant."""
 
-from sparkdl.interop.constant_operands import HIDDEN, HIDES, constant_layer, line
+import numpy as np
+
+from sparkdl.interop.constant_operands import constant_layer, line, shape_of_example
 from sparkdl.interop.torch.aten.learned_numbers import beside, learned, once
-from sparkdl.interop.torch.aten.mask_rules import fill_masked
+from sparkdl.interop.torch.aten.mask_rules import BOOL, fill_masked, hidden_as, keep_shown
 from sparkdl.interop.torch.aten.node import Place, as_array
 from sparkdl.interop.torch.aten.trained_arrays import is_trained
 from sparkdl.nn import layers as nn
@@ -13,6 +15,12 @@ def arithmetic(operation, order=("self", "other")):
     """Returns the rule of an operation on two operands, one of which may be constant."""
 
     def translate(node):
+        made = combine(node)
+        if operation == "add" and node.kinds["result"] == BOOL:  # torch's sum of booleans is "or"
+            return node.add(nn.Activation({"type": "heaviside", "threshold": 0.5}), made)
+        return made
+
+    def combine(node):
         x, other = map(node.__getitem__, order)
         node.need(node["alpha"] in (None, 1), f"alpha={node['alpha']}")
         node.need(node["rounding_mode"] is None, f"rounding_mode={node['rounding_mode']!r}")
@@ -57,8 +65,10 @@ def with_constant(node, operation, x, other):
     if is_trained(other):
         return with_parameter(node, operation, x, other)
     values = as_array(other)
-    if operation in ("subtract", "divide"):
-        values = -values if operation == "subtract" else 1 / values
+    if operation == "divide":
+        values = 1 / values
+    else:
+        values = hidden_as(-values if operation == "subtract" else values)
     return add_constant(node, x, values, "shift" if operation in ("add", "subtract") else "scale")
 
 
@@ -121,16 +131,16 @@ def where(node):
 
 
 def fill(node, x, mask, value):
-    """Replaces entries under a constant mask by a number; one that hides is added, for softmax."""
+    """Replaces entries under a constant mask by a number."""
     node.need(hasattr(mask, "detach"), "a mask that is computed")
     node.need(not is_trained(value), "a value that is trained")
     value = as_array(value) if not isinstance(value, Place) else None
     node.need(value is not None and value.size == 1, "other values than one number")
-    hidden, number = mask.numpy(), float(value.reshape(()))
-    if number <= HIDES:
-        return add_constant(node, x, hidden * HIDDEN, "shift")
-    kept = add_constant(node, x, 1.0 - hidden, "scale")
-    return add_constant(node, kept, hidden * value.reshape(()), "shift")
+    shown = shape_of_example(1 - mask.numpy().astype(np.float32), x.shape)
+    node.need(shown is not None, f"a mask of {tuple(mask.shape)} with examples of {x.shape}")
+    place = learned(node.network, node.module, shown)
+    kept = keep_shown(node, x, place)
+    return add_constant(node, kept, (1 - shown) * hidden_as(value.reshape(())), "shift")
 
 
 OPERAND_RULES = {

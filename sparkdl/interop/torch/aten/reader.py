@@ -20,6 +20,7 @@ from sparkdl.interop.torch.aten.node import AtenNode, NetworkParts, Place
 from sparkdl.interop.torch.aten.rules import RULES
 from sparkdl.interop.torch.aten.sequence_rules import LastStates
 from sparkdl.interop.torch.aten.trained_arrays import is_trained, one_row
+from sparkdl.interop.torch.aten.whole_numbers import check_whole
 from sparkdl.interop.torch.module_arrays import load_torch
 from sparkdl.interop.translated_network import state_with
 from sparkdl.nn import GraphBuilder
@@ -93,22 +94,28 @@ def read_module(module, example_inputs, *, loss=None, **options):
     try:
         with torch.no_grad():
             expected = module(*inputs)
+            more = tuple(repeat_first(torch, one) for one in inputs)
+            expected_of_more = outputs_of_others(module, more)
         exported = torch.export.export(module, inputs)
     finally:
         for part, trains in modes:
             part.training = trains
-    translation = ModuleTranslation(exported, module, inputs, torch)
+    dtype = options.get("dtype", "float32")
+    translation = ModuleTranslation(exported, module, inputs, torch, dtype)
     translation.run()
     net = translation.net(loss, options)
-    check_outputs(net, inputs, expected, loss)
+    check_outputs(net, inputs, expected)
+    if expected_of_more is not None:
+        check_outputs(net, more, expected_of_more, " for a batch of another size")
     return net
 
 
 class ModuleTranslation:
     """The values of an exported graph so far: Places, constant tensors and plain values."""
 
-    def __init__(self, exported, module, inputs, torch):
+    def __init__(self, exported, module, inputs, torch, dtype="float32"):
         self.graph, self.torch, self.size = exported.graph, torch, len(inputs[0])
+        self.dtype = dtype
         self.attentions = find_attentions(exported.graph, module)
         self.values, self.refused = {}, []
         tensors = {**exported.state_dict, **exported.constants}
@@ -122,7 +129,7 @@ class ModuleTranslation:
                 self.values[node] = Place(node.name, shape)
             elif node.op == "placeholder":
                 self.values[node] = tensors[targets[node.name]]
-        self.parts = NetworkParts(build, module.named_parameters())
+        self.parts = NetworkParts(build, module.named_parameters(), dtype)
 
     def run(self):
         for node in self.graph.nodes:
@@ -190,8 +197,17 @@ class ModuleTranslation:
             return self.repeated(node, args[0])
         if name not in RULES:
             raise UnsupportedError(f"the operation {name} is not supported")
+        before = len(self.parts.build.vertices)
         made = RULES[name](self.aten_node(node, args, kwargs, batched))
+        self.check_whole(node, name, self.parts.build.vertices[before:])
         return made if batched else replace(made, batched=False)
+
+    def check_whole(self, node, name, added):
+        """Refuses a call on whole numbers that floats do not compute as torch does."""
+        sources = [one for one in node.all_input_nodes if is_place(self.values[one])]
+        kinds = [str(getattr(one.meta["val"], "dtype", "")) for one in (node, *sources)]
+        moves = all(vertex.layer.keeps_numbers for vertex in added)
+        check_whole(name, set(kinds[1:]), kinds[0], self.dtype, moves)
 
     def repeated(self, node, value):
         """Returns a repeated value for broadcasting readers; a constant is expanded."""
@@ -310,14 +326,31 @@ def is_place(value):
     return isinstance(value, Place)
 
 
-def check_outputs(net, inputs, expected, loss):
+def repeat_first(torch, batch):
+    """Returns a batch with its first row once more."""
+    return torch.cat([batch, batch[:1]]) if torch.is_tensor(batch) and batch.ndim else batch
+
+
+def outputs_of_others(module, inputs):
+    """Returns a module's outputs for a batch of another size; None if it takes no such batch."""
+    try:
+        return module(*inputs)
+    except (AssertionError, *UNSEEN):
+        return None
+
+
+def check_outputs(net, inputs, expected, condition=""):
     """Raises UnsupportedError if the network's outputs differ from the module's."""
     theirs = expected if isinstance(expected, list | tuple) else (expected,)
     ours = net.run(*(one.numpy().astype(np.float32) for one in inputs))
     for name, given, tensor in zip(net.outputs, ours, theirs, strict=True):
         wanted = tensor.detach().numpy()
-        apart = np.abs(given - wanted).max() / max(np.abs(wanted).max(), 1e-6)
-        if not apart <= FARTHEST:
+        if given.shape != wanted.shape:
+            reason = f"has the shape {given.shape} instead of {wanted.shape}"
+        else:
+            apart = np.abs(given - wanted).max() / max(np.abs(wanted).max(), 1e-6)
+            reason = None if apart <= FARTHEST else f"differs by {apart:.1e}"
+        if reason:
             raise UnsupportedError(
-                f"the module's output {name} cannot be reproduced: sparkdl's differs by {apart:.1e}"
+                f"the module's output {name} cannot be reproduced{condition}: sparkdl's {reason}"
             )

@@ -228,6 +228,25 @@ def test_what_is_no_module_or_no_batch_is_refused():
         read_module(torch.nn.Linear(6, 2), drawn([(6,)], 1))
 
 
+@pytest.mark.parametrize(
+    "run, words",
+    [
+        (lambda m, x: x / x.shape[0], "differs by"),
+        (lambda m, x: x * (x.shape[0] - 1), "differs by"),
+        (lambda m, x: x[:3] * 2, r"has the shape \(4, 6\) instead of \(3, 6\)"),
+    ],
+)
+def test_a_size_of_the_batch_that_the_export_fixes_is_refused(run, words):
+    with pytest.raises(UnsupportedError, match=f"for a batch of another size: sparkdl's {words}"):
+        read_module(functional({}, run), drawn([(6,)], 3))
+
+
+def test_a_module_for_one_size_of_the_batch_is_read():
+    module = functional({}, lambda m, x: x.view(3, 2, 3) * 2)
+    [ours] = read_module(module, drawn([(6,)], 3)).run(np.ones((5, 6), np.float32))
+    assert ours.shape == (5, 2, 3)
+
+
 def test_examples_of_padding_only_get_no_attention():
     """As torch's own attention has it for booleans that show nothing."""
     module, _ = made("padding chosen")
