@@ -1,20 +1,33 @@
 """Layers for comparisons, and for choices by them: masks, whose booleans are floats 1 and 0."""
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import HIDDEN, HIDES, HIDES_BESIDE_0, line, shape_of_example
+from sparkdl.interop.constant_operands import (
+    HIDDEN,
+    HIDES_BESIDE_0,
+    LARGEST,
+    line,
+    shape_of_example,
+)
 from sparkdl.interop.onnx.messages import attributes_of
 from sparkdl.interop.onnx.operand_translation import (
     constant_operand,
     element_wise,
+    hide,
     join,
     keep,
     operand_layer,
 )
+from sparkdl.interop.onnx.plain_nodes import DECIDING
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
+
+INFINITE = float(HIDDEN) / 1e5  # far above what stands for -infinity, far below other numbers
+# Operations whose numbers are not those of a mask: scores, and booleans.
+BOUNDED = {"Einsum", "Gemm", "MatMul", "Softmax"} | DECIDING
 
 
 def make_threshold(threshold):
@@ -82,8 +95,8 @@ def difference(node, turned):
     [at], x = constant, 1 - constant[0]
     node.need(np.isfinite(node.constant(at)).all(), "comparing with an infinite number")
     first = Step(layer=line(scale=signs[x]), sources=(x,))
-    change = np.negative if signs[at] < 0 else np.asarray
-    return [first, *constant_operand(node, "shift", change, BEFORE, trains=False)]
+    own = constant_operand(node, "shift", lambda v: signs[at] * hide(v), BEFORE, trains=False)
+    return [first, *own]
 
 
 def where(node):
@@ -120,7 +133,7 @@ def number_of(node, index, shape):
 
 def number_where(value, chosen):
     """Returns the Step of a number where a mask is 1, or where it is 0; elsewhere of exactly 0."""
-    value = float(HIDDEN) if value == -np.inf else value
+    value = float(hide(np.float32(value)))
     return Step(
         layer=line(scale=value) if chosen else line(scale=-value, shift=value), sources=(0,)
     )
@@ -149,20 +162,18 @@ def fill(node):
     node.need(len(computed) == 1, "a constant choice between computed inputs")
     [x] = computed
     keeps, other, shape = (node.constant(0) != 0) == (x == 1), node.constant(3 - x), node.shape(x)
-    filled = np.where(keeps, np.float32(0), other)
+    filled = np.where(keeps, np.float32(0), hide(other))
     fits = shape_of_example(filled, shape) is not None
     node.need(fits, f"a choice of shape {filled.shape} with an example of {tuple(shape)}")
     if keeps.all():
         return [Step(layer=nn.Activation("identity"), sources=(x,))]
     hides = other.max() <= HIDES_BESIDE_0
     node.need(other.size == 1 or hides, "a choice between numbers and others than one")
-    steps, source = [], x
-    if not (keeps | (filled <= HIDES)).all():  # such low numbers leave no trace of the others
-        steps, source = keep_constant(node, keeps, x), BEFORE
+    steps = keep_constant(node, keeps, x)
     if not filled.any():
         return steps
     layer, weights = operand_layer(node, filled, shape, "shift", trains=False)
-    return [*steps, Step(layer=layer, weights=weights, sources=(source,))]
+    return [*steps, Step(layer=layer, weights=weights)]
 
 
 def keep_constant(node, keeps, x):
@@ -176,15 +187,12 @@ def keep_constant(node, keeps, x):
 def hides_all(node):
     """Returns 1 for rows of scores that a mask hides altogether, whose softmax is NaN in the file.
 
-    The node has the scores as its input. HIDDEN stands for minus infinity there; finite numbers far
-    below it are none.
+    The node has the scores as its input. HIDDEN stands for minus infinity there, far below LOWEST,
+    the least finite number.
     """
     shape = node.shape()
     return [
-        Step(layer=make_threshold(float(HIDDEN) / 2)),
-        Step(layer=line(scale=-1.0), sources=(0,)),
-        Step(layer=make_threshold(-1e5 * float(HIDDEN))),
-        Step(layer=nn.ElementWise(operation="add"), sources=(BEFORE - 2, BEFORE)),
+        Step(layer=make_threshold(INFINITE)),
         Step(layer=nn.Reduce(operation="sum", axis=len(shape) - 1)),
         Step(layer=nn.Reshape(shape=(*shape[:-1], 1))),
         Step(layer=line(scale=-1.0)),
@@ -204,16 +212,41 @@ def scores_of(node, graph):
     softmax = replace(node, inputs=tuple(made[0].input), attributes=attributes_of(made[0]))
     last = len(softmax.any_shape()) - 1
     node.need(softmax.axis(softmax.attributes.get("axis", -1)) == last, "IsNaN of columns")
-    masks = [
-        name for other in graph.node if softmax.inputs[0] in other.output for name in other.input
-    ]
-    for values in (node.constants[name] for name in masks if name in node.constants):
-        low = values <= HIDDEN if values.dtype.kind == "f" else np.zeros(1, bool)
-        finite = np.isfinite(values).any() and low.ndim and low.all(axis=-1).any()
-        node.need(not (finite and np.isfinite(values[low]).any()), "IsNaN of a finite mask")
+    largest = largest_sum(softmax.inputs[0], node.constants, graph)
+    node.need(largest <= LARGEST, "IsNaN of finite masks whose sum may be infinite")
     return replace(softmax, attributes={})
 
 
+def largest_sum(name, constants, graph):
+    """Returns a bound on the finite numbers that constants add to a tensor of the graph."""
+    makers = {output: made for made in graph.node for output in made.output}
+    found = {}
+
+    def bound(name):
+        if name in constants:
+            return largest_of(constants[name])
+        if name not in found:
+            made = makers.get(name)
+            read = [] if made is None or made.op_type in BOUNDED else filter(None, made.input)
+            sizes = [bound(each) for each in read]
+            found[name] = BOUNDS.get(made.op_type, max)(sizes) if sizes else 0.0
+        return found[name]
+
+    return bound(name)
+
+
+def largest_of(values):
+    """Returns the largest of the finite numbers, regardless of their signs; integers are small."""
+    if values.dtype.kind != "f":
+        return 0.0
+    return float(np.abs(values).max(initial=0, where=np.isfinite(values)))
+
+
+def largest_product(sizes):
+    return prod(max(1.0, size) for size in sizes)
+
+
+BOUNDS = {"Add": sum, "Mul": largest_product, "Sub": sum, "Sum": sum}  # others: the largest
 CHOICE_RULES = {
     "And": intersect,
     "Equal": equal,

@@ -4,6 +4,7 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.interop.onnx.laid_shapes import FIRST, with_axes
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
@@ -85,7 +86,10 @@ def arrange_operand(labels, order, shape, source):
 
 def arrange_output(made, out, lengths):
     """Returns the Steps from a matrix to the axes of the output."""
-    apart = nn.Reshape(shape=tuple(lengths[label] for label in made) or (1,))
+    if not out:
+        example, place = with_axes((), FIRST)
+        return [Step(layer=nn.Reshape(shape=example), place=place)]
+    apart = nn.Reshape(shape=tuple(lengths[label] for label in made))
     order = tuple(made.index(label) for label in out)
     turn = [Step(layer=nn.Permute(order=order))] if order != tuple(range(len(made))) else []
     return [Step(layer=apart), *turn]

@@ -15,6 +15,7 @@ from sparkdl.interop.onnx.laid_shapes import lengths_of
 from sparkdl.interop.onnx.messages import array_of
 
 SIZES = (1, 2, 3, 7)  # sizes of batches
+ALL = 2**31 - 1  # ends of slices from this on are the end of the axis
 MOST = 2**26  # largest size of a computed constant
 MOVING = {
     *("Cast", "Concat", "ConstantOfShape", "Expand", "Gather", "GatherElements", "GatherND"),
@@ -135,6 +136,8 @@ class Constants(dict):
         compared if one is the larger in batches of any size, or if only the shape of the answer is
         read.
         """
+        if self.cuts_batch(node):
+            return False
         given = [self.of_batch[name] for name in node.inputs if name in self.of_batch]
         if node.op != "Div" and all(take_example(arrays) is not None for arrays in given):
             return True
@@ -150,6 +153,30 @@ class Constants(dict):
         if node.op in COMPARING and self.readers.get(node.outputs[0]) != {"Shape"}:
             return len(others) == 1 and has_one_sign(x, others[0])
         return node.op in OF_BATCH
+
+    def cuts_batch(self, node):
+        """Returns whether a node takes another part of the batch where that is larger.
+
+        It may be the first example or all of them, however many.
+        """
+        first, *others = node.inputs
+        shapes = [array.shape for array in self.of_batch.get(first, [])]
+        long = {i for i, lengths in enumerate(zip(*shapes, strict=False)) if len({*lengths}) > 1}
+        if not long:
+            return False
+        if node.op == "Trilu":
+            return not long.isdisjoint(range(len(shapes[0]) - 2, len(shapes[0])))
+        if node.op != "Slice" or not all(name in self for name in filter(None, others)):
+            return False
+        starts, ends = (self[name].tolist() for name in others[:2])
+        axes, steps = (self[name].tolist() if name else None for name in (*others[2:], "", "")[:2])
+        parts = zip(starts, ends, steps or [1] * len(starts), strict=True)
+        known = {(0, 1, 1), (0, ALL, 1)}
+        taken = {
+            axis % len(shapes[0]): (start, min(end, ALL), step)
+            for axis, (start, end, step) in zip(axes or range(len(starts)), parts, strict=True)
+        }
+        return any(taken.get(axis, (0, ALL, 1)) not in known for axis in long)
 
     def computed(self, node, proto, values):
         """Returns {tensor: array} of a node's inputs and outputs."""

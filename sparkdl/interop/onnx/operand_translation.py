@@ -2,29 +2,41 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import LARGEST, constant_layer, line
+from sparkdl.interop.constant_operands import HIDDEN, LARGEST, constant_layer, line
 from sparkdl.interop.onnx.shape_translation import repeat
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
+LOWEST = np.float32(-1e20)  # stands for finite numbers that are lower, as HIDDEN for -infinity
+
+
+def hide(values):
+    """Returns numbers whose sums are finite, in the order of the file's numbers."""
+    return np.where(values == -np.inf, HIDDEN, np.maximum(values, LOWEST))
+
+
+def limit(values):
+    """Returns numbers of which products with booleans, or of two limits, are as of `hide`."""
+    return np.where(np.isinf(values), values, np.clip(values, LOWEST, -LOWEST))
+
 
 def add(node):
-    return constant_operand(node, "shift") or element_wise(node, "add")
+    return constant_operand(node, "shift", hide) or element_wise(node, "add")
 
 
 def subtract(node):
     if node.is_constant(1):
-        return constant_operand(node, "shift", np.negative)
+        return constant_operand(node, "shift", lambda values: hide(-values))
     if node.is_constant(0):
         negative = Step(layer=line(scale=-1.0), sources=(1,))
-        return [negative, *constant_operand(node, "shift", source=BEFORE)]
+        return [negative, *constant_operand(node, "shift", hide, BEFORE)]
     if node.shape(0) == node.shape(1):
         return element_wise(node, "subtract")
     return [Step(layer=line(scale=-1.0), sources=(1,)), *element_wise(node, "add", BEFORE)]
 
 
 def multiply(node):
-    return constant_operand(node, "scale") or element_wise(node, "product")
+    return constant_operand(node, "scale", limit) or element_wise(node, "product")
 
 
 def divide(node):
@@ -79,7 +91,7 @@ def maximum(node):
     node.need(len(node.inputs) == 2, "a constant among several inputs")
     low, x = node.constant(constant[0]), 1 - constant[0]
     node.need(low.size == 1 and low.ndim <= len(node.shape(x)) + 1, f"a limit of {low.shape}")
-    clip = {"type": "clip", "low": float(low.reshape(())), "high": LARGEST}
+    clip = {"type": "clip", "low": float(limit(low).reshape(())), "high": LARGEST}
     return [Step(layer=nn.Activation(clip), sources=(x,))]
 
 

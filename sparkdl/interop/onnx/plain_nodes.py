@@ -93,7 +93,16 @@ def rounds_product(node, computed):
 
 def has_bits(node):
     """Returns whether a node computes booleans, or integers 0 and 1 made of them."""
-    return node.op in DECIDING | {"IsNaN"} or (node.op in MOVING and node.inputs[0] in node.bits)
+    if node.op in DECIDING | {"IsNaN"}:
+        return True
+    moved = node.inputs if node.op == "Concat" else node.inputs[:1]
+    return node.op in MOVING and all(is_bits(node, name) for name in moved)
+
+
+def is_bits(node, name):
+    """Returns whether a tensor is 0 and 1."""
+    known = node.constants.get(name)
+    return name in node.bits or (known is not None and bool(np.isin(known, (0, 1)).all()))
 
 
 def has_rows(node):

@@ -247,38 +247,7 @@ def test_booleans_may_be_an_input(tmp_path):
     np.testing.assert_allclose(read_onnx(path).run(given)["y"], session.run(None, given)[0])
 
 
-NAN = [
-    node("IsNaN", "a", to="n"),
-    node("Where", "n", "zero", "a", to="b"),
-    node("MatMul", "b", "x"),
-]
-
-
-@pytest.mark.parametrize("hidden", [0, 2, STEPS])
-def test_rows_that_a_mask_hides_altogether_have_no_attention(hidden, tmp_path):
-    """As torch writes attention with a boolean mask; the last row sees the first step at least."""
-    seen = np.tri(STEPS, STEPS, -hidden, dtype=bool)
-    hides = node("Where", "seen", "s", "low", to="h")
-    nodes = [*scores(hides)[:-1], *NAN]
-    made = model(nodes, (STEPS, 3), {"seen": seen, "low": INFINITE, "zero": ZERO})
-    x = drawn(1, 3, STEPS, 3)
-    y = read_onnx(saved(made, tmp_path)).run(x)["y"]
-    products = np.where(seen, x @ x.swapaxes(1, 2), -np.inf)
-    shares = np.exp(products - products.max(axis=-1, keepdims=True, initial=-1e9))
-    total = shares.sum(axis=-1, keepdims=True)
-    np.testing.assert_allclose(y, shares / np.where(total, total, 1) @ x, rtol=1e-5, atol=1e-6)
-
-
 REFUSED = {
-    "NaN of others": ([node("Exp", "x", to="a"), *NAN[:2], node("Neg", "b")], "IsNaN of others"),
-    "NaN as an output": (
-        [node("Softmax", "x", to="a"), NAN[0], cast("n")],
-        "IsNaN of others",
-    ),
-    "rows hidden by a constant that is finite": (
-        [*scores(node("Add", "s", "least", to="h"))[:-1], *NAN],
-        "IsNaN of a finite mask",
-    ),
     "rows of other examples": (
         [
             node("Shape", "x", to="n"),
@@ -354,24 +323,6 @@ def test_integers_of_two_tensors_are_not_compared(tmp_path):
         read_onnx(path)
 
 
-def test_rows_hidden_by_finite_numbers_keep_their_attention(tmp_path):
-    """As the masks of Hugging Face's models, and those of examples that are padding only."""
-    nodes = [
-        helper.make_node("Cast", ["seen"], ["f"], **FLOAT),
-        node("Sub", "unit", "f", to="g"),
-        node("Mul", "g", "least", to="w"),
-        node("Unsqueeze", "w", "one", to="m"),
-        node("Add", "s", "m", to="h"),
-    ]
-    nodes = [*scores(*SEEN, *nodes)[:-1], *NAN]
-    least = np.array(np.finfo(np.float32).min)
-    constants = {"nothing": np.array(0), "one": np.array([1]), "zero": ZERO, "least": least}
-    path, session = saved_with_ids(nodes, constants | {"unit": np.float32(1)}, tmp_path)
-    given = {"x": drawn(3, 3, STEPS, 3), "ids": IDS}
-    [theirs] = session.run(None, given)
-    np.testing.assert_allclose(read_onnx(path).run(given)["y"], theirs, rtol=1e-5, atol=1e-6)
-
-
 def test_integers_that_floats_do_not_have_are_not_compared(tmp_path):
     nodes = [node("Equal", "ids", "large", to="b"), cast("b")]
     path, _ = saved_with_ids(nodes, {"large": np.array(2**24)}, tmp_path)
@@ -386,11 +337,34 @@ def test_integers_are_multiplied_by_booleans_only(tmp_path):
         read_onnx(path)
 
 
+@pytest.mark.parametrize("beside, holds", [("ids", False), ("i", True), ("ones", True)])
+def test_joined_tensors_are_booleans_if_all_are(beside, holds, tmp_path):
+    nodes = [
+        *SEEN,
+        helper.make_node("Cast", ["seen"], ["i"], to=TensorProto.INT64),
+        node("Concat", "i", beside, to="c", axis=1),
+        node("Mul", "c", "c", to="d"),
+        cast("d", to="f"),
+        node("ReduceMax", "x", to="m", axes=[1, 2], keepdims=0),
+        node("Unsqueeze", "m", "one", to="k"),
+        node("Add", "f", "k"),
+    ]
+    constants = {"nothing": NUMBERS["nothing"], "ones": np.ones((1, 2), np.int64)}
+    constants |= {"one": NUMBERS["one"]}
+    path, session = saved_with_ids(nodes, constants, tmp_path)
+    if not holds:
+        with pytest.raises(UnsupportedError, match="products of two tensors of integers"):
+            read_onnx(path)
+        return
+    given = {"x": drawn(1, 1, STEPS, 3), "ids": IDS[:1]}
+    np.testing.assert_array_equal(read_onnx(path).run(given)["y"], session.run(None, given)[0])
+
+
 def test_a_constant_mask_hides_what_is_infinite_or_nan(tmp_path):
     nodes = [node("Log", "x", to="l"), node("Where", "seen", "l", "zero")]
-    for zero in (0, 2):
+    for number in (0, 2, -1e9):
         seen = drawn(1, 9, STEPS, 3)[0] > 0
-        made = model(nodes, (STEPS, 3), {"seen": seen, "zero": np.float32(zero)})
+        made = model(nodes, (STEPS, 3), {"seen": seen, "zero": np.float32(number)})
         x = np.where(seen, 1 + drawn(2, 9, STEPS, 3) ** 2, -1).astype(np.float32)
         y = read_onnx(saved(made, tmp_path)).run(x)["y"]
         np.testing.assert_allclose(y, expected(made, x), rtol=1e-5)

@@ -47,6 +47,21 @@ def test_outputs_are_those_of_onnxruntime(equation, tmp_path):
         np.testing.assert_allclose(y, theirs, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("equation", ["btd,btd->b", "btd,td->b"])
+def test_a_sum_over_all_axes_has_none_beside_the_batch(equation, tmp_path):
+    second = "e" if equation.count("b") == 3 else "v"
+    sums = [OTHER, node("Einsum", "x", second, to="s", equation=equation)]
+    constants = {"v": drawn(2, *X), "last": np.array([-1])}
+    made = model([*sums, node("Unsqueeze", "s", "last")], X, constants)
+    x = drawn(1, 3, *X)
+    y, theirs = read_onnx(saved(made, tmp_path)).run(x)["y"], expected(made, x)
+    assert y.shape == theirs.shape == (3, 1)
+    np.testing.assert_allclose(y, theirs, rtol=1e-5, atol=1e-5)
+    made = model([*sums, node("Identity", "s")], X, constants)
+    with pytest.raises(UnsupportedError, match="without an axis beside the batch"):
+        read_onnx(saved(made, tmp_path))
+
+
 @pytest.mark.parametrize("equation", REFUSED)
 def test_others_are_refused(equation, tmp_path):
     made = made_of(equation, REFUSED[equation], inferred=False)

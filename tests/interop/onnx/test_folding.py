@@ -71,6 +71,18 @@ CASES = {
         ],
         {"rest": np.array([3, 1, 4])},
     ),
+    "parts of numbers for each example": (
+        [
+            *HEAD,
+            node("Concat", "n", "rest", to="k", axis=0),
+            node("ConstantOfShape", "k", to="c", value=helper.make_tensor("v", 1, [1], [2.5])),
+            node("Trilu", "c", to="t", upper=0),
+            node("Slice", "t", "from", "until", to="p"),
+            node("Add", "x", "p"),
+        ],
+        {"rest": np.array([3, 5, 4]), "from": np.array([0, 0, -2])}
+        | {"until": np.array([2**63 - 1, 3, 2**31 - 1])},
+    ),
     "a product of matrices": (
         [node("MatMul", "a", "b", to="c"), node("Add", "x", "c")],
         {"a": drawn(1, 2, 3000), "b": drawn(2, 3000, 4)},
@@ -165,6 +177,42 @@ REFUSED = {
         ],
         {"at": np.array(0), "from": np.array(0), "by": np.array(1)}
         | {"column": np.array([-1, 1, 1, 1])},
+        "computing with the size of the batch",
+    ),
+    "at most seven places": (
+        [
+            *SIZE,
+            node("Range", "at", "n", "by", to="p"),
+            node("Slice", "p", "zero", "seven", to="q"),
+            node("Shape", "q", to="k"),
+            node("Concat", "k", "rest", to="to", axis=0),
+            node("Reshape", "x", "to"),
+        ],
+        {"at": np.array(0), "by": np.array(1), "seven": np.array([7]), "rest": np.array([-1])},
+        "computing with the size of the batch",
+    ),
+    "at most seven numbers": (
+        [
+            *HEAD,
+            node("ConstantOfShape", "n", to="c"),
+            node("Slice", "c", "zero", "seven", to="q"),
+            node("Shape", "q", to="k"),
+            node("Concat", "k", "rest", to="to", axis=0),
+            node("Reshape", "x", "to"),
+        ],
+        {"seven": np.array([7]), "rest": np.array([-1])},
+        "computing with the size of the batch",
+    ),
+    "a triangle of examples": (
+        [
+            *HEAD,
+            node("Concat", "n", "four", to="k", axis=0),
+            node("ConstantOfShape", "k", to="c", value=helper.make_tensor("v", 1, [1], [2.5])),
+            node("Trilu", "c", "below", to="t"),
+            node("ReduceMax", "x", to="m", axes=[1, 2], keepdims=0),
+            node("Add", "m", "t"),
+        ],
+        {"four": np.array([4]), "below": np.array(-6)},
         "computing with the size of the batch",
     ),
     "the root of the batch": (
