@@ -195,7 +195,9 @@ JOINS = {  # type: function (choices, shapes)
     "Merge": merge,
     "L2Distance": of(layers.L2Distance, epsilon=one(1e-8, 0.1)),
     "DotInteraction": of(layers.DotInteraction, combine=one("pairs", "sum")),
-    "Broadcasting": of(layers.Broadcasting, operation=one("product", "add"), axis=number(0, 1)),
+    "Broadcasting": of(
+        layers.Broadcasting, operation=one("product", "add", "mask"), axis=number(0, 1)
+    ),
     "MatMul": of(layers.MatMul, transpose_a=one(False, True), transpose_b=one(False, True)),
     "DuplicateToTime": of(layers.DuplicateToTime),
     "Stack": of(layers.Stack),

@@ -46,11 +46,13 @@ def assert_close(ours, theirs):
 
 
 def indices(rows, rng):
-    """Draws inputs of tables, stochastic pooling and reindexing, which take no normal numbers."""
+    """Draws inputs of tables, pooling, reindexing and masks, which take no normal numbers."""
     whole = {f"x{i}_0": lambda size: rng.integers(0, 4, size) for i in of_type(rows, "Embedding")}
     above = {f"x{i}_0": lambda size: rng.uniform(0.1, 1, size) for i in of_type(rows, "Stochastic")}
     index = {f"x{i}_1": lambda size: rng.integers(0, size[0], size) for i in of_type(rows, "Batch")}
-    return whole | above | index
+    chosen = [i for i, (layer, _) in enumerate(rows) if getattr(layer, "operation", "") == "mask"]
+    masks = {f"x{i}_1": lambda size: rng.integers(0, 2, size) for i in chosen}
+    return whole | above | index | masks
 
 
 def of_type(rows, start):

@@ -39,6 +39,8 @@ def batch_of(layer, in_shape, draw):
     """Returns a tuple of arrays made by `draw(shape)`, one for each input."""
     shapes = in_shape if layer.multi_input else (in_shape,)
     arrays = tuple(draw((BATCH, *shape)) for shape in shapes)
+    if getattr(layer, "operation", None) == "mask":
+        arrays = arrays[0], np.maximum(arrays[1], 0)  # zeros hide
     return arrays if layer.type_name not in INDEXED else tuple(indices(layer, a) for a in arrays)
 
 
