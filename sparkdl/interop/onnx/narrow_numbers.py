@@ -6,6 +6,7 @@ import numpy as np
 
 from sparkdl.engine.dtypes import is_narrow, lowest
 from sparkdl.interop.constant_operands import HIDES
+from sparkdl.interop.onnx.choice_translation import INFINITE
 from sparkdl.interop.onnx.laid_shapes import FLOATS, place_of
 from sparkdl.interop.onnx.plain_nodes import DECIDING
 from sparkdl.nn import layers as nn
@@ -68,7 +69,8 @@ class NarrowNumbers:
     def with_finite_numbers(self, node, step):
         """Returns a Step whose numbers are finite in the dtype.
 
-        Those that hide become half of the lowest number, so that a sum of two is finite, too.
+        What stands for minus infinity becomes half of the lowest number, others that hide a quarter
+        of it, so that a sum of two is finite, too.
         """
         function = getattr(step.layer, "function", None)
         if isinstance(function, Power):
@@ -85,7 +87,8 @@ class NarrowNumbers:
         """Returns numbers in the dtype's range; with `both`, those that hide have either sign."""
         size = -np.abs(values) if both else values
         hides = (size <= HIDES) & (size < -self.limit)
-        found = np.where(hides, np.sign(values) * np.float32(self.limit / 2), values)
+        part = np.where(size <= INFINITE, np.float32(0.5), np.float32(0.25))
+        found = np.where(hides, np.sign(values) * part * np.float32(self.limit), values)
         node.need((np.abs(found) <= self.limit).all(), f"numbers beyond {self.limit:.3g}")
         return found.astype(values.dtype)
 

@@ -27,6 +27,7 @@ class OnnxNode:
         Of the tensors computed so far.
     bits : set of str
         Those among them that are booleans, or integers 0 and 1 made of booleans.
+    readers : {tensor: set of operations that read it}
     """
 
     op: str
@@ -37,6 +38,7 @@ class OnnxNode:
     of_batch: dict = field(default_factory=dict)
     shapes: dict = field(default_factory=dict)
     bits: set = field(default_factory=set)
+    readers: dict = field(default_factory=dict)
 
     def shape(self, index=0):
         """Returns the shape of one example of a computed input whose first axis is the batch."""

@@ -13,6 +13,7 @@ LARGEST_EXACT = 2**24  # of the integers that 32-bit floats have
 DECIDING = {"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "Or"}
 # Operations on two integers that would have to be exact.
 ROUNDING = {"Add", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Sub"}
+READING = {"Cast", "Gather"}  # operations that read integers without computing with them
 # Operations on floats whose rules do not care where the batch is, but for an axis of their own.
 OF_AXIS = {"LayerNormalization", "LogSoftmax", "Softmax"}
 PRODUCTS = {"Gemm", "MatMul"}
@@ -57,6 +58,7 @@ def plain_node(node):
     rounds = node.op in ROUNDING and all(place_of(s).kind == WHOLE for s in computed.values())
     node.need(not rounds or len(computed) == 1, "sums and comparisons of two tensors of integers")
     node.need(not rounds_product(node, computed), "products of two tensors of integers")
+    node.need(not rounds_multiple(node, computed), "computing with multiples of integers")
     kind = kind_of(node, computed)
     ranks = {len(axes_of(shape)) for shape in computed.values()}
     node.need(len(ranks) == 1 or place == FIRST, "broadcasting of a batch that is not first")
@@ -89,6 +91,16 @@ def rounds_product(node, computed):
     read = [name for name in node.inputs if name in computed]
     whole = all(place_of(computed[name]).kind == WHOLE for name in read)
     return node.op == "Mul" and len(read) == 2 and whole and node.bits.isdisjoint(read)
+
+
+def rounds_multiple(node, computed):
+    """Returns whether multiples of integers, which floats may round, are computed with."""
+    name, *others = computed
+    if node.op != "Mul" or others or place_of(computed[name]).kind == FLOATS:
+        return False
+    factors = [array_of(node, other) for other in node.inputs if other != name]
+    small = name in node.bits or all(np.isin(factor, (-1, 0, 1)).all() for factor in factors)
+    return not small and not node.readers.get(node.outputs[0], set()) <= READING
 
 
 def has_bits(node):

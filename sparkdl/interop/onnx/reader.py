@@ -148,6 +148,7 @@ class GraphTranslation:
             of_batch=self.constants.of_batch,
             shapes=self.shapes,
             bits=self.bits,
+            readers=self.constants.readers,
         )
         standard = proto.domain in ("", "ai.onnx")
         if standard and self.constants.take(node, proto):

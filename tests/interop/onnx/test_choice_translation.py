@@ -218,7 +218,7 @@ CASES = {  # nodes and constants
         {"small": np.float32(0.3), "low": np.float32(-1e9)},
     ),
     "arithmetic of integers": (
-        [node("Mul", "ids", "two", to="d"), node("Sub", "two", "d", to="e"), cast("e")],
+        [node("Sub", "two", "ids", to="d"), node("Mul", "d", "two", to="e"), cast("e")],
         {"two": np.array(2)},
     ),
 }  # fmt: skip
@@ -334,6 +334,19 @@ def test_integers_are_multiplied_by_booleans_only(tmp_path):
     nodes = [node("Mul", "ids", "ids", to="d"), node("Sub", "d", "large", to="e"), cast("e")]
     path, _ = saved_with_ids(nodes, {"large": np.array(2**24 - 1)}, tmp_path)
     with pytest.raises(UnsupportedError, match="products of two tensors of integers"):
+        read_onnx(path)
+
+
+@pytest.mark.parametrize("factor", [-1, 16_000_001])
+def test_multiples_of_integers_are_not_computed_with(factor, tmp_path):
+    subtract = node("Sub", "d", "large", to="e")
+    nodes = [node("Mul", "ids", "factor", to="d"), subtract, cast("e")]
+    constants = {"factor": np.array(factor), "large": np.array(16_000_000)}
+    path, _ = saved_with_ids(nodes, constants, tmp_path)
+    if factor == -1:
+        read_onnx(path)
+        return
+    with pytest.raises(UnsupportedError, match="computing with multiples of integers"):
         read_onnx(path)
 
 

@@ -64,6 +64,23 @@ def test_masks_of_integers_may_be_sums_of_products(dtype, tmp_path):
     np.testing.assert_allclose(ours, theirs, rtol=0.05, atol=0.05)
 
 
+@pytest.mark.parametrize("dtype", NARROW)
+def test_masks_of_two_kinds_keep_their_order(dtype, tmp_path):
+    """In rows that both hide together: a causal mask, and padding before a text."""
+    nodes = [
+        *[cast("ids", "f"), node("Sub", "unit", "f", to="g"), node("Mul", "g", "least", to="w")],
+        *[node("Unsqueeze", "w", "one", to="m"), node("Add", "s", "causal", to="c")],
+        node("Add", "c", "m", to="h"),
+    ]
+    constants = {"one": np.array([1]), "unit": np.float32(1), "least": LOWEST}
+    constants |= {"causal": np.where(SEEN, np.float32(0), np.float32(-np.inf))}
+    path, session = saved_with_ids(scores(*nodes), constants, tmp_path)
+    given = {"x": drawn(1, 2, STEPS, 3), "ids": np.array([[0, 1, 1, 1], [0, 0, 0, 1]])}
+    [theirs] = session.run(None, given)
+    ours = read_onnx(path, dtype=dtype).run(given)["y"]
+    np.testing.assert_allclose(ours, theirs, rtol=0.05, atol=0.05)
+
+
 def integers(source, to):
     return helper.make_node("Cast", [source], [to], to=TensorProto.INT64)
 
