@@ -10,6 +10,7 @@ PARAMETERS = {"scale": "gamma", "shift": "beta"}  # parameters of an Affine
 HIDES = np.float32(-1e9)  # numbers up to this are added to hide values from softmax
 HIDES_BESIDE_0 = np.float32(-9.9e3)  # so are those up to this (-1e4 in bfloat16), beside zeros
 HIDDEN = np.float32(-1e30)  # finite, where others use minus infinity
+FAR_BELOW_HIDDEN = 1e35  # beyond all sums of HIDDEN, regardless of the sign
 LARGEST = float(np.finfo(np.float32).max)  # stands for "no limit"
 
 

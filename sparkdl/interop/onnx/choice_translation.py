@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.interop.constant_operands import (
+    FAR_BELOW_HIDDEN,
     HIDDEN,
     HIDES_BESIDE_0,
     LARGEST,
@@ -188,11 +189,14 @@ def hides_all(node):
     """Returns 1 for rows of scores that a mask hides altogether, whose softmax is NaN in the file.
 
     The node has the scores as its input. HIDDEN stands for minus infinity there, far below LOWEST,
-    the least finite number.
+    the least finite number but for those of inputs, which may be far below HIDDEN.
     """
     shape = node.shape()
     return [
         Step(layer=make_threshold(INFINITE)),
+        Step(layer=line(scale=-1.0), sources=(0,)),
+        Step(layer=make_threshold(FAR_BELOW_HIDDEN)),
+        Step(layer=nn.ElementWise(operation="add"), sources=(BEFORE - 2, BEFORE)),
         Step(layer=nn.Reduce(operation="sum", axis=len(shape) - 1)),
         Step(layer=nn.Reshape(shape=(*shape[:-1], 1))),
         Step(layer=line(scale=-1.0)),
@@ -219,20 +223,15 @@ def scores_of(node, graph):
 
 def largest_sum(name, constants, graph):
     """Returns a bound on the finite numbers that constants add to a tensor of the graph."""
-    makers = {output: made for made in graph.node for output in made.output}
     found = {}
-
-    def bound(name):
-        if name in constants:
-            return largest_of(constants[name])
-        if name not in found:
-            made = makers.get(name)
-            read = [] if made is None or made.op_type in BOUNDED else filter(None, made.input)
-            sizes = [bound(each) for each in read]
-            found[name] = BOUNDS.get(made.op_type, max)(sizes) if sizes else 0.0
-        return found[name]
-
-    return bound(name)
+    for made in graph.node:  # makers stand before readers
+        read = [] if made.op_type in BOUNDED else made.input
+        sizes = [
+            largest_of(constants[each]) if each in constants else found.get(each, 0.0)
+            for each in read
+        ]
+        found |= dict.fromkeys(made.output, BOUNDS.get(made.op_type, max)(sizes) if sizes else 0.0)
+    return found.get(name, 0.0)
 
 
 def largest_of(values):

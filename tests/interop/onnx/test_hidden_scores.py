@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper, shape_inference
+from onnxruntime import InferenceSession
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx import read_onnx
@@ -129,6 +130,19 @@ def test_other_questions_are_refused(name, tmp_path):
     path.write_bytes(made.SerializeToString())
     with pytest.raises(UnsupportedError, match=why):
         read_onnx(str(path))
+
+
+def test_finite_numbers_of_an_input_leave_attention_to_rows_that_they_hide(tmp_path):
+    nodes = [*scores(node("Add", "s", "mask", to="h"))[:-1], *ASKS]
+    made = model(nodes, (STEPS, 3), {"zero": ZERO}, inferred=False)
+    mask = helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["n", STEPS, STEPS])
+    made.graph.input.append(mask)
+    made = shape_inference.infer_shapes(made)
+    session = InferenceSession(made.SerializeToString())
+    given = {"x": drawn(3, 2, STEPS, 3), "mask": np.full((2, STEPS, STEPS), LOWEST, np.float32)}
+    [theirs] = session.run(None, given)
+    found = read_onnx(saved(made, tmp_path)).run(given)["y"]
+    np.testing.assert_allclose(found, theirs, rtol=1e-5, atol=1e-6)
 
 
 def test_rows_hidden_by_finite_numbers_keep_their_attention(tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import HIDDEN, line
+from sparkdl.interop.constant_operands import FAR_BELOW_HIDDEN, HIDDEN, line
 from sparkdl.interop.torch.aten.node import Place
 from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.joining.broadcasting import repeats
@@ -55,11 +55,24 @@ def hide(node, scores, mask, name):
 def without_hidden(node, shares, mask, name):
     """Returns shares of attention, 0 in rows of which a mask shows nothing, as torch has them."""
     if node.kinds[name] != BOOL:
-        mask = node.add(nn.Activation({"type": "heaviside", "threshold": float(HIDDEN) / 2}), mask)
+        mask = shown_by(node, mask)
     count = node.add(nn.Reduce(operation="sum", axis=len(mask.shape) - 1), mask)
     column = node.add(nn.Reshape(shape=(*mask.shape[:-1], 1)), count)
     seen = node.add(nn.Activation({"type": "heaviside", "threshold": 0.5}), column)
     return node.add(nn.Broadcasting(operation="product"), shares, seen)
+
+
+def shown_by(node, mask):
+    """Returns 0 where HIDDEN, for minus infinity, is in a mask, alone or in a sum, else 1.
+
+    Inputs may have finite numbers below it, which leave shares to rows that they hide.
+    """
+    above = nn.Activation({"type": "heaviside", "threshold": float(HIDDEN) / 2})
+    below = nn.Activation({"type": "heaviside", "threshold": FAR_BELOW_HIDDEN})
+    opposite = node.add(line(scale=-1.0), mask)
+    return node.add(
+        nn.Broadcasting(operation="add"), node.add(above, mask), node.add(below, opposite)
+    )
 
 
 def add_narrow(node, x, narrow):

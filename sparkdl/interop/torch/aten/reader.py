@@ -335,7 +335,7 @@ def outputs_of_others(module, inputs):
     """Returns a module's outputs for a batch of another size; None if it takes no such batch."""
     try:
         return module(*inputs)
-    except (AssertionError, *UNSEEN):
+    except Exception:  # of the user's code
         return None
 
 

@@ -7,8 +7,8 @@ SMALL = {"torch.uint8", "torch.int8", "torch.int16"}  # torch's arithmetic wraps
 WHOLE = SMALL | {"torch.int32", "torch.int64"}
 LOOK_UPS = {"embedding", "eq", "ne"}  # exact with whole numbers that floats have
 IN_RANGE = {  # operations whose results never wrap around
-    *("amax", "cat", "chunk", "clamp", "clamp_max", "clamp_min", "max", "relu", "select", "slice"),
-    *("split", "split_with_sizes", "unbind"),
+    *("amax", "cat", "chunk", "clamp", "clamp_max", "clamp_min", "max", "pad", "relu", "select"),
+    *("slice", "split", "split_with_sizes", "unbind"),
 }
 
 

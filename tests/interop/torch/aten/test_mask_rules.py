@@ -57,6 +57,16 @@ def test_rows_that_a_computed_mask_hides_are_those_of_torch(low):
     check_like_torch(run, (IDS,), (others,), e=vectors())
 
 
+def test_finite_numbers_of_an_input_leave_attention_to_rows_that_they_hide():
+    def run(m, ids, mask):
+        x = m.e(ids)
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+
+    mask = torch.zeros(len(IDS), 1, IDS.shape[1])
+    others = torch.full(mask.shape, LOWEST)
+    check_like_torch(run, (IDS, mask), (IDS, others), e=vectors())
+
+
 @pytest.mark.parametrize("number", [-np.inf, -5.0, 0.0])
 def test_what_a_computed_mask_replaces_may_be_infinite(number):
     def run(m, ids):
