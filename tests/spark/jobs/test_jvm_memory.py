@@ -17,7 +17,8 @@ def executors_of(memory):
 def test_each_jvm_is_named_with_no_more_than_its_process_has(sc):
     sc.parallelize(range(8), 2).count()
     memory = until(lambda: executors_of(jvm_memory(sc)) and jvm_memory(sc))
-    [driver] = (one for one in psutil.Process().children() if "SparkSubmit" in str(one.cmdline()))
+    jvms = [each for each in psutil.Process().children() if each.name() == "java"]
+    [driver] = (each for each in jvms if "SparkSubmit" in " ".join(each.cmdline()))
     assert 10e6 < memory["driver's JVM"] < 1.5 * driver.memory_info().rss
     assert all(10e6 < memory[name] < 2e9 for name in executors_of(memory))
 
