@@ -14,9 +14,14 @@ def executors_of(memory):
     return [name for name in memory if name.startswith("JVM of executor ")]
 
 
+def names_all(memory):
+    """Returns the memory if it is known of the driver and of executors."""
+    return memory if "driver's JVM" in memory and executors_of(memory) else None
+
+
 def test_each_jvm_is_named_with_no_more_than_its_process_has(sc):
     sc.parallelize(range(8), 2).count()
-    memory = until(lambda: executors_of(jvm_memory(sc)) and jvm_memory(sc))
+    memory = until(lambda: names_all(jvm_memory(sc)))
     jvms = [each for each in psutil.Process().children() if each.name() == "java"]
     [driver] = (each for each in jvms if "SparkSubmit" in " ".join(each.cmdline()))
     assert 10e6 < memory["driver's JVM"] < 1.5 * driver.memory_info().rss
