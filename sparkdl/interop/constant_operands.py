@@ -19,6 +19,11 @@ def line(**options):
     return nn.Activation({"type": "power", **options})
 
 
+def make_threshold(threshold):
+    """Returns the layer of 1 where a number is above the threshold, else 0."""
+    return nn.Activation({"type": "heaviside", "threshold": threshold})
+
+
 def constant_layer(values, shape, flag, trains=None):
     """Returns (layer, {its parameter: values}), or None if the constant does not broadcast.
 

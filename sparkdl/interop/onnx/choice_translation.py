@@ -11,6 +11,7 @@ from sparkdl.interop.constant_operands import (
     HIDES_BESIDE_0,
     LARGEST,
     line,
+    make_threshold,
     shape_of_example,
 )
 from sparkdl.interop.onnx.messages import attributes_of
@@ -29,10 +30,6 @@ from sparkdl.nn import layers as nn
 INFINITE = float(HIDDEN) / 1e5  # far above what stands for -infinity, far below other numbers
 # Operations whose numbers are not those of a mask: scores, and booleans.
 BOUNDED = {"Einsum", "Gemm", "MatMul", "Softmax"} | DECIDING
-
-
-def make_threshold(threshold):
-    return nn.Activation({"type": "heaviside", "threshold": threshold})
 
 
 def flip(source=None):
@@ -110,7 +107,7 @@ def where(node):
     if not computed:
         return of_numbers(node, mask)
     [x] = computed
-    mask, shape = node.shape(0), node.shape(x)
+    shape = node.shape(x)
     value = number_of(node, 3 - x, np.broadcast_shapes(mask, shape))
     opposite = [] if x == 1 else [flip(0)]
     kept = [*opposite, *keep(node, (mask, shape), (BEFORE if opposite else 0, x))]
@@ -223,8 +220,12 @@ def scores_of(node, graph):
 
 def largest_sum(name, constants, graph):
     """Returns a bound on the finite numbers that constants add to a tensor of the graph."""
-    found = {}
-    for made in graph.node:  # makers stand before readers
+    needed, chain, found = {name}, [], {}
+    for made in reversed(graph.node):  # readers stand behind makers
+        if needed.intersection(made.output):
+            chain.append(made)
+            needed.update(() if made.op_type in BOUNDED else made.input)
+    for made in reversed(chain):
         read = [] if made.op_type in BOUNDED else made.input
         sizes = [
             largest_of(constants[each]) if each in constants else found.get(each, 0.0)

@@ -6,8 +6,7 @@ from math import prod
 import numpy as np
 from onnx import TensorProto
 
-from sparkdl.interop.constant_operands import line
-from sparkdl.interop.onnx.choice_translation import make_threshold
+from sparkdl.interop.constant_operands import line, make_threshold
 from sparkdl.interop.onnx.folding import MOST
 from sparkdl.interop.onnx.laid_shapes import CUT, FIRST, TYPES, WHOLE, place_of
 from sparkdl.interop.onnx.shape_translation import as_shape, integers, pool_all, positions

@@ -21,7 +21,7 @@ def pixel_shuffle(node):
     x, block = node.place(), node["upscale_factor"]
     channels, rows, columns = x.shape
     apart = (channels // block**2, block, block, rows, columns)
-    return node.add(nn.Reshape(shape=node.shape), turned(node, apart, (0, 3, 1, 4, 2)))
+    return rearrange(node, apart, (0, 3, 1, 4, 2))
 
 
 def pixel_unshuffle(node):
@@ -29,19 +29,20 @@ def pixel_unshuffle(node):
     x, block = node.place(), node["downscale_factor"]
     channels, rows, columns = x.shape
     apart = (channels, rows // block, block, columns // block, block)
-    return node.add(nn.Reshape(shape=node.shape), turned(node, apart, (0, 2, 4, 1, 3)))
+    return rearrange(node, apart, (0, 2, 4, 1, 3))
 
 
 def channel_shuffle(node):
     x, groups = node.place(), node["groups"]
     apart = (groups, -1, *x.shape[1:])
     order = (1, 0, *range(2, len(x.shape) + 1))
-    return node.add(nn.Reshape(shape=node.shape), turned(node, apart, order))
+    return rearrange(node, apart, order)
 
 
-def turned(node, shape, order):
-    """Returns the input reshaped, and its axes permuted."""
-    return node.add(nn.Permute(order=order), node.add(nn.Reshape(shape=shape), node.place()))
+def rearrange(node, shape, order):
+    """Returns the input in another shape, with its axes permuted, in the shape of the result."""
+    apart = node.add(nn.Reshape(shape=shape), node.place())
+    return node.add(nn.Reshape(shape=node.shape), node.add(nn.Permute(order=order), apart))
 
 
 def pad(node):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import FAR_BELOW_HIDDEN, HIDDEN, line
+from sparkdl.interop.constant_operands import FAR_BELOW_HIDDEN, HIDDEN, line, make_threshold
 from sparkdl.interop.torch.aten.node import Place
 from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.joining.broadcasting import repeats
@@ -28,8 +28,7 @@ def differs(node):
     limit = FIRST_ROUNDED.get(dtype, FIRST_ROUNDED_OF_OTHERS)
     node.need(abs(number) < limit, f"comparing with {number} in {dtype}")
     apart = node.add(line(shift=-float(number)), node.place("self"))
-    above = nn.Activation({"type": "heaviside", "threshold": 0.0})
-    return node.add(above, node.add(nn.Activation("abs_val"), apart))
+    return node.add(make_threshold(0.0), node.add(nn.Activation("abs_val"), apart))
 
 
 def equals(node):
@@ -58,7 +57,7 @@ def without_hidden(node, shares, mask, name):
         mask = shown_by(node, mask)
     count = node.add(nn.Reduce(operation="sum", axis=len(mask.shape) - 1), mask)
     column = node.add(nn.Reshape(shape=(*mask.shape[:-1], 1)), count)
-    seen = node.add(nn.Activation({"type": "heaviside", "threshold": 0.5}), column)
+    seen = node.add(make_threshold(0.5), column)
     return node.add(nn.Broadcasting(operation="product"), shares, seen)
 
 
@@ -67,18 +66,20 @@ def shown_by(node, mask):
 
     Inputs may have finite numbers below it, which leave shares to rows that they hide.
     """
-    above = nn.Activation({"type": "heaviside", "threshold": float(HIDDEN) / 2})
-    below = nn.Activation({"type": "heaviside", "threshold": FAR_BELOW_HIDDEN})
-    opposite = node.add(line(scale=-1.0), mask)
-    return node.add(
-        nn.Broadcasting(operation="add"), node.add(above, mask), node.add(below, opposite)
-    )
+    above = node.add(make_threshold(float(HIDDEN) / 2), mask)
+    below = node.add(make_threshold(FAR_BELOW_HIDDEN), node.add(line(scale=-1.0), mask))
+    return node.add(nn.Broadcasting(operation="add"), above, below)
 
 
 def add_narrow(node, x, narrow):
+    return join_narrow(node, "add", x, narrow)
+
+
+def join_narrow(node, operation, x, narrow):
+    """Returns an operation on x and a mask, whose axes are as long as those of x, or 1."""
     fits = isinstance(x, Place) and repeats(narrow.shape, x.shape)
     node.need(fits, f"a mask of {narrow.shape}")
-    return node.add(nn.Broadcasting(operation="add"), x, narrow)
+    return node.add(nn.Broadcasting(operation=operation), x, narrow)
 
 
 def fill_masked(node):
@@ -93,9 +94,7 @@ def fill_masked(node):
 
 def keep_shown(node, x, shown):
     """Returns x where a mask is 1, else 0, even if x is infinite or NaN there."""
-    fits = isinstance(x, Place) and repeats(shown.shape, x.shape)
-    node.need(fits, f"a mask of {shown.shape}")
-    return node.add(nn.Broadcasting(operation="mask"), x, shown)
+    return join_narrow(node, "mask", x, shown)
 
 
 def hidden_as(values):

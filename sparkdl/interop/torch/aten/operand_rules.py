@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import constant_layer, line, shape_of_example
+from sparkdl.interop.constant_operands import constant_layer, line, make_threshold, shape_of_example
 from sparkdl.interop.torch.aten.learned_numbers import beside, learned, once
 from sparkdl.interop.torch.aten.mask_rules import BOOL, fill_masked, hidden_as, keep_shown
 from sparkdl.interop.torch.aten.node import Place, as_array
@@ -17,7 +17,7 @@ def arithmetic(operation, order=("self", "other")):
     def translate(node):
         made = combine(node)
         if operation == "add" and node.kinds["result"] == BOOL:  # torch's sum of booleans is "or"
-            return node.add(nn.Activation({"type": "heaviside", "threshold": 0.5}), made)
+            return node.add(make_threshold(0.5), made)
         return made
 
     def combine(node):

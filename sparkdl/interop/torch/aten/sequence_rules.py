@@ -2,7 +2,7 @@
 
 import logging
 
-from sparkdl.interop.constant_operands import line
+from sparkdl.interop.constant_operands import line, make_threshold
 from sparkdl.interop.torch.aten.trained_arrays import is_trained
 from sparkdl.nn import layers as nn
 
@@ -35,7 +35,7 @@ def without_slope(node, y, ids, padding):
     """Replaces the rows of padding by a constant, which is not trained."""
     node.need(len(ids.shape) == 1, f"padding_idx with indices of {ids.shape}")
     apart = node.add(nn.Activation("abs_val"), node.add(line(shift=-float(padding)), ids))
-    shown = node.add(nn.Activation({"type": "heaviside", "threshold": 0.5}), apart)
+    shown = node.add(make_threshold(0.5), apart)
     shown = node.add(nn.Reshape(shape=(*ids.shape, 1)), shown)
     y, row = node.add(nn.Broadcasting(operation="product"), y, shown), node["weight"][padding]
     if not row.any():
