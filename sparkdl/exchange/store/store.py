@@ -10,13 +10,12 @@ from sparkdl.exchange.store.client import optimizer_states
 from sparkdl.exchange.store.client.key_layout import spread
 from sparkdl.exchange.store.client.request_batch import Requests, pair_keys_and_vectors
 from sparkdl.exchange.store.client.servers import Servers
-from sparkdl.exchange.store.derived_verbs import Verbs
 from sparkdl.exchange.store.server.counters import add_tallies
 from sparkdl.exchange.store.server.key_part import Outcome
 from sparkdl.exchange.store.server.options import StoreOptions
 
 
-class KeyValueStore(Verbs):
+class KeyValueStore:
     """Arrays by key, held by some of the processes and updated by the pushes of all.
 
     Each worker creates one, and calls `init`, `barrier`, `set_optimizer` and the like together with
@@ -71,7 +70,7 @@ class KeyValueStore(Verbs):
         if self.rank == 0:
             self._servers.ask(requests.with_arrays("init"))
         else:
-            self._servers.ask(requests.without_arrays("await_keys"))
+            self._servers.ask(requests.await_keys())
 
     def push(self, key, value, weight=1.0):
         """Sends gradients to their keys' servers; takes a key and an array, or lists of both.
@@ -113,7 +112,7 @@ class KeyValueStore(Verbs):
         for name, array in pair_keys_and_vectors(key, out, writeable=True):
             for key_slice in self._where(name, array):
                 requests.add(key_slice.server, name, array[key_slice.start : key_slice.stop])
-        replies = self._servers.ask(requests.into_arrays("pull"))
+        replies = self._servers.ask(requests.pull())
         versions = defaultdict(int)
         for server, (meta, _) in replies.items():
             for name, version in zip(requests.keys[server], meta["versions"], strict=True):
@@ -219,12 +218,6 @@ class KeyValueStore(Verbs):
                 if self._servers.local_server:
                     self._servers.local_server.wait()
         finally:
-            self._servers.close()
-
-    def break_off(self, kind, error):
-        """Closes after an exception in this worker; the others get a PeerError that names it."""
-        if not self._servers.closed:
-            self._servers.fail(self._servers.end_error(f"ended with {kind.__name__}: {error}"))
             self._servers.close()
 
     def _where(self, name, array):

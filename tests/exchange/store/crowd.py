@@ -7,9 +7,10 @@ from queue import Empty
 
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
-from sparkdl.exchange.store import KeyValueStore, Places
+from sparkdl.exchange.store import Places
 from tests.exchange.pairs import SECRET
 from tests.exchange.store.threads import together
+from tests.exchange.store.work import opened
 from tests.support.processes import forking
 
 TIMEOUT = 5.0
@@ -24,7 +25,7 @@ def in_threads(size, work, servers=None, **options):
 
         def run(rank):
             places = Places(endpoints[rank], rank, size, addresses)
-            with KeyValueStore(places, servers=servers, **options) as store:
+            with opened(places, servers=servers, **options) as store:
                 return work(store)
 
         return together(size, run)
@@ -69,7 +70,7 @@ def life(rank, size, folder, work, args, options, results):
         lines = FileRendezvous(folder, rank, size).all_gather(told, 30.0)
         addresses = {i: (line.split()[0], int(line.split()[1])) for i, line in enumerate(lines)}
         try:
-            with KeyValueStore(Places(endpoint, rank, size, addresses), **options) as store:
+            with opened(Places(endpoint, rank, size, addresses), **options) as store:
                 result = work(store, *args)
         except Exception as error:
             result = f"{type(error).__name__}: {error}"

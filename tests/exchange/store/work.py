@@ -3,12 +3,39 @@
 import os
 import signal
 import time
+from contextlib import contextmanager
 
 import numpy as np
+
+from sparkdl.exchange.store import KeyValueStore
 
 STEPS = 5
 SIZES = {"w": (3, 4), "b": (), "big": (1001,)}
 BIG = 100  # keys with more numbers are split
+
+
+@contextmanager
+def opened(*places, **options):
+    """Yields a KeyValueStore; closes it, at once after an error."""
+    store = KeyValueStore(*places, **options)
+    try:
+        yield store
+        store.close()
+    finally:
+        store.abandon()
+
+
+def pushpull(store, key, value, out):
+    """Pushes, then pulls; returns the Outcome of the push."""
+    outcome = store.push(key, value)
+    store.pull(key, out)
+    return outcome
+
+
+def broadcast(store, key, value, out):
+    """Gives all workers the values of rank 0."""
+    store.init(key, value)
+    store.pull(key, out)
 
 
 def descend(key, value, gradient, slots):
@@ -33,9 +60,9 @@ def train(store, steps=STEPS):
     """Trains some steps; returns the final values of all keys."""
     keys, out = list(SIZES), [np.empty_like(value) for value in values()]
     store.set_optimizer(descend)
-    store.broadcast(keys, values(store.rank), out)
+    broadcast(store, keys, values(store.rank), out)
     for step in range(steps):
-        store.pushpull(keys, gradients(store.rank, step), out)
+        pushpull(store, keys, gradients(store.rank, step), out)
     store.barrier()
     store.pull(keys, out)
     return [array.tolist() for array in out]
@@ -55,11 +82,11 @@ def killed(store, who, sign):
     """Rank `who` is killed or stopped in the middle; the others' error must name it."""
     value = np.zeros(10, np.float32)
     store.set_optimizer(descend)
-    store.broadcast("w", value, value)
+    broadcast(store, "w", value, value)
     for step in range(1000):
         if store.rank == who and step == 3:
             os.kill(os.getpid(), sign)
-        store.pushpull("w", np.ones(10, np.float32), value)
+        pushpull(store, "w", np.ones(10, np.float32), value)
         time.sleep(0.01)
     return "went on"
 

@@ -23,11 +23,11 @@ class Requests:
     def with_arrays(self, verb, **more):
         return {i: (self._meta(i, verb, more), self._arrays[i], None) for i in self.keys}
 
-    def without_arrays(self, verb):
-        return {i: (self._meta(i, verb, {}), (), None) for i in self.keys}
+    def await_keys(self):
+        return {i: (self._meta(i, "await_keys", {}), (), None) for i in self.keys}
 
-    def into_arrays(self, verb):
-        return {i: (self._meta(i, verb, {}), (), self._arrays[i]) for i in self.keys}
+    def pull(self):
+        return {i: (self._meta(i, "pull", {}), (), self._arrays[i]) for i in self.keys}
 
     def _meta(self, server, verb, more):
         return {"verb": verb, "keys": self.keys[server]} | self._facts[server] | more

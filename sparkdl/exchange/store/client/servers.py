@@ -54,7 +54,9 @@ class Servers:
             try:
                 act()
             except Exception as error:
-                self.fail(self.end_error(f"{type(error).__name__}: {error}"))
+                host = self.places.endpoint.address[0]
+                what = f"{type(error).__name__}: {error}"
+                self.fail(PeerError(self.places.rank, host, what))
                 raise
         self.barrier()
 
@@ -69,10 +71,6 @@ class Servers:
         for rank, queue in zip(self.ranks, self._queues, strict=False):  # fewer while opening
             sent[rank] += queue.server.sent_bytes
         return sent
-
-    def end_error(self, what):
-        """Returns a PeerError that says why this worker has ended."""
-        return PeerError(self.places.rank, self.places.endpoint.address[0], what)
 
     def fail(self, error):
         """Fails the store, and tells all servers, so that all ranks name the same culprit."""
