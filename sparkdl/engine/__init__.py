@@ -2,13 +2,12 @@
 
 from sparkdl.engine import ops
 from sparkdl.engine.autodiff import gradients
-from sparkdl.engine.compiler import compile, value_and_grad
-from sparkdl.engine.graph import Graph, Node, Spec, Tensor, constant, scope
+from sparkdl.engine.compiler import compile
+from sparkdl.engine.graph import Graph, Spec, Tensor, constant, scope
 from sparkdl.engine.program import Program
 
 __all__ = [
     "Graph",
-    "Node",
     "Program",
     "Spec",
     "Tensor",
@@ -17,5 +16,4 @@ __all__ = [
     "gradients",
     "ops",
     "scope",
-    "value_and_grad",
 ]

@@ -75,9 +75,9 @@ class Node:
 
     __slots__ = ("inputs", "op", "outputs", "scope")
 
-    def __init__(self, op, inputs, specs, scope=None):
+    def __init__(self, op, inputs, specs):
         self.op, self.inputs = op, tuple(inputs)
-        self.scope = _scopes.names[-1] if scope is None else scope
+        self.scope = _scopes.names[-1]
         self.outputs = tuple([Tensor(spec, node=self, index=i) for i, spec in enumerate(specs)])
 
     @property

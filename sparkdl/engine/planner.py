@@ -5,7 +5,6 @@ Lifetimes are known before the first run, so tensors that are never alive togeth
 
 from bisect import insort
 from dataclasses import dataclass
-from itertools import accumulate
 from operator import itemgetter
 
 import numpy as np
@@ -24,7 +23,7 @@ class MemoryPlan:
 
     Parameters
     ----------
-    arena_bytes, lower_bound : the size of the arena, and the most bytes alive at once
+    arena_bytes : the size of the arena
     offsets : {tensor: first byte in the arena}
     roots : {view: the tensor that owns its memory}
     direct : {tensor: the caller's memory, written by the node itself}
@@ -32,7 +31,6 @@ class MemoryPlan:
     """
 
     arena_bytes: int
-    lower_bound: int
     offsets: dict
     roots: dict
     direct: dict
@@ -57,8 +55,7 @@ def plan(graph, bindings, constants=frozenset()):
     offsets = pack(graph, {**inputs, **direct}, roots, last, constants)
     sizes = {t: align(t.spec.nbytes) for t in offsets}
     arena = max((offset + sizes[t] for t, offset in offsets.items()), default=0)
-    alive = max(alive_bytes(graph, offsets, last), default=0)
-    return MemoryPlan(arena, alive, offsets, roots, direct, copies)
+    return MemoryPlan(arena, offsets, roots, direct, copies)
 
 
 def check(graph, bindings):
@@ -186,17 +183,6 @@ def lifetimes(graph, elsewhere, roots, last):
             if tensor not in elsewhere and tensor not in roots:
                 spans[tensor] = (index, last[tensor])
     return spans
-
-
-def alive_bytes(graph, offsets, last):
-    """Returns the bytes alive while each node runs; their maximum is a lower bound for any plan."""
-    producers = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
-    change = [0] * (len(graph.nodes) + 3)
-    for tensor in offsets:
-        size = align(tensor.spec.nbytes)
-        change[producers.get(tensor, -1) + 1] += size
-        change[last.get(tensor, -1) + 2] -= size
-    return list(accumulate(change))
 
 
 def align(size):

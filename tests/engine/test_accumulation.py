@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import numpy as jnp
 
-from sparkdl.engine import Graph, Tensor, compile, gradients, ops, scope, value_and_grad
+from sparkdl.engine import Graph, Tensor, compile, gradients, ops, scope
 from sparkdl.engine.accumulation import total
 from sparkdl.engine.gradient_check import check_gradients
 from tests.engine.support import run, run_plain, tensors, trace, uniform
+from tests.support.gradients import value_and_grad
 
 X = uniform(0, 4, 6)
 BACKENDS = ["reference", "auto"]

@@ -6,12 +6,12 @@ import pytest
 from jax import numpy as jnp
 
 from sparkdl.engine import Graph, Spec, Tensor, compile, constant, gradients, ops, scope
-from sparkdl.engine import value_and_grad as compiled_value_and_grad
 from sparkdl.engine.autodiff import pullback
 from sparkdl.engine.gradient_check import check_gradients
 from sparkdl.engine.ops.base import OPS, Op
 from sparkdl.errors import ShapeError
 from tests.engine.support import run, tensors, uniform
+from tests.support.gradients import value_and_grad as compiled_value_and_grad
 
 X, W = uniform(0, 4, 3), uniform(1, 3, 2)
 

@@ -52,6 +52,15 @@ def assert_disjoint(program):
             assert stop <= start2 or stop2 <= start, (first, second)
 
 
+def most_alive(program):
+    """Returns the most bytes of the arena that are alive at once."""
+    spans, moments = alive(program), range(-1, len(program.graph.nodes) + 1)
+    return max(
+        sum(t.spec.nbytes for t in program.plan.offsets if spans[t][0] <= now <= spans[t][1])
+        for now in moments
+    )
+
+
 @settings(deadline=None, max_examples=150)
 @given(
     moves=functions(),
@@ -76,7 +85,6 @@ def test_a_program_gives_what_its_function_gives_wherever_its_values_live(
             bindings[f"y{n}"] = memory[where]
     program = compile(graph, bindings=bindings)
     assert_disjoint(program)
-    assert program.plan.lower_bound <= program.plan.arena_bytes
     for _ in range(2):
         for name in bound:
             memory[name][...] = arrays[name]
@@ -93,7 +101,7 @@ def test_the_arena_of_a_training_step_is_close_to_what_is_alive_at_once(batch):
     program = compile(Graph(inputs, outputs))
     assert_disjoint(program)
     total = sum(t.spec.nbytes for t in program.plan.offsets)
-    assert program.plan.arena_bytes <= 1.05 * program.plan.lower_bound
+    assert program.plan.arena_bytes <= 1.05 * most_alive(program)
     assert program.plan.arena_bytes < 0.9 * total
 
 
@@ -334,4 +342,4 @@ def test_second_derivatives_are_planned_like_anything_else():
 def test_absurd_sizes_are_added_up():
     x = Tensor(Spec((2**62,), "float64"))
     plan = planner.plan(Graph({"x": x}, {"y": ops.exp(ops.exp(x))}), {})
-    assert plan.lower_bound == 2**66
+    assert plan.arena_bytes == 2**66

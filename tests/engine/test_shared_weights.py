@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from jax import numpy as jnp
 
-from sparkdl.engine import compile, gradients, ops, value_and_grad
+from sparkdl.engine import compile, gradients, ops
 from sparkdl.engine.gradient_check import check_gradients
 from sparkdl.engine.shared_weights import add_products
 from tests.engine.support import run, trace, uniform
+from tests.support.gradients import value_and_grad
 
 ROWS, STEPS = 2, 4
 W, X = uniform(0, 5, 5), uniform(1, STEPS * ROWS, 5)

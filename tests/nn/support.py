@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sparkdl.engine import Graph, Spec, Tensor, compile, value_and_grad
+from sparkdl.engine import Graph, Spec, Tensor, compile
+from tests.support.gradients import value_and_grad
 
 
 def run_as_graph(function, *arrays):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sparkdl.engine import ops, value_and_grad
+from sparkdl.engine import ops
 from sparkdl.engine.backends import get
 from sparkdl.errors import ConfigError
 from sparkdl.nn import activations
@@ -15,6 +15,7 @@ from sparkdl.nn.activations import ActivationFunction, Elu, HardSigmoid, LeakyRe
 from tests.nn.examples import ACTIVATIONS
 from tests.nn.jax_activations import THEIRS
 from tests.nn.support import label, value_and_gradients
+from tests.support.gradients import value_and_grad
 
 
 def allowed(function, x):
