@@ -180,11 +180,10 @@ class Group:
 
     def all_gather_bytes(self, data):
         """Returns the bytes of all ranks, of any lengths, as [uint8 array by rank]."""
-        return self._runner.run(self._all_gather_bytes(data))
-
-    def start_all_gather_bytes(self, data):
-        """Starts `all_gather_bytes` in the background; returns a Pending."""
-        return Pending(self._runner.start(self._all_gather_bytes(data, background=True)))
+        if self._levels is not None:
+            return self._runner.run(self._levels.all_gather_bytes(data))
+        call = self._call("all_gather_bytes", all_gather.all_gather_bytes, data)
+        return self._runner.run(call)
 
     def all_to_all_bytes(self, parts):
         """Sends each rank its part; returns the bytes received, as [uint8 array by rank].
@@ -341,11 +340,6 @@ class Group:
             )
         parts[self.rank][...] = own
         return vector, parts
-
-    def _all_gather_bytes(self, data, background=False):
-        if self._levels is not None:
-            return self._levels.all_gather_bytes(data, background)
-        return self._call("all_gather_bytes", all_gather.all_gather_bytes, data)
 
     def _call(self, text, steps, *arguments):
         tag = tag_of(self._context, False, next(self._numbers), text)

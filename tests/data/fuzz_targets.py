@@ -475,7 +475,7 @@ TARGETS |= {
     "log of a fit": Target(good=fit_log, read=read_log, name="fit.jsonl"),
     "member": Target(
         good=lambda: (
-            GroupMember(rank=1, host="h", address="::1", port=1, pid=1, machine="m", group="g")
+            GroupMember(rank=1, host="h", address="::1", port=1, machine="m", group="g")
             .to_json()
             .encode()
         ),

@@ -50,7 +50,7 @@ from tests.support.fuzzing import fuzz_arguments, take_turns
 BOUND = 256 << 20  # bytes by which the process may grow
 LONGEST = 20  # seconds for one case
 LIMIT = 1 << 20
-MEMBER = GroupMember(rank=1, host="here", address="::1", port=1, pid=1, machine="m", group="g")
+MEMBER = GroupMember(rank=1, host="here", address="::1", port=1, machine="m", group="g")
 
 
 def frame(rng):

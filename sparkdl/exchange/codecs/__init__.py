@@ -1,6 +1,6 @@
 """Codecs: a vector of float32 in fewer bytes."""
 
-from sparkdl.exchange.codecs.base import Codec, Coder, codec_from_dict
+from sparkdl.exchange.codecs.base import Codec, Coder
 from sparkdl.exchange.codecs.half import Half
 from sparkdl.exchange.codecs.one_bit import OneBit
 from sparkdl.exchange.codecs.rules import (

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Member, Of, dataclass
+from sparkdl.config import Member, dataclass
 from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, ShapeError
 
 HEAD = Struct("<4sI")  # the codec's mark, length of the vector
@@ -80,11 +80,6 @@ class Codec(Member):
     def write(self, parts: Any, out: np.ndarray, add: bool) -> None:
         """Writes the output of `parse` to `out`, or adds it."""
         raise NotImplementedError
-
-
-def codec_from_dict(options: Any) -> "Codec":
-    """Returns a Codec from an instance, a name, or a mapping that has "type"."""
-    return Of(family=Codec).check(options, "Codec type")
 
 
 class Coder:

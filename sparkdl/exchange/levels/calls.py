@@ -47,7 +47,7 @@ class Calls:
         bounds = equal_bounds(len(x), self._leaders if x.nbytes > SHARED_OUT else 1)
         self._first_lane.reduce_scatter(x, bounds, op)
         own_slice = x[slice(*bounds[self._place])] if self._place < len(bounds) else None
-        between = self._begin(own_slice is not None, "all_reduce", background, own_slice, op)
+        between = self._begin(own_slice, op, background)
         yield
         between()
         self._second_lane.all_gather(x, bounds)
@@ -76,15 +76,15 @@ class Calls:
             self._between.barrier()
         self._second_lane.barrier()
 
-    def all_gather_bytes(self, data, background=False):
+    def all_gather_bytes(self, data):
         """Gathers the bytes of each rank, as uint8 arrays by rank."""
         local = self._first_lane.all_gather_bytes(np.frombuffer(data, np.uint8))
         if self.one_machine:
             return local
-        between = self._begin(self._place == 0, "all_gather_bytes", background, pack_parts(local))
+        shared = EMPTY
+        if self._place == 0:
+            shared = pack_parts(self._between.all_gather_bytes(pack_parts(local)))
         yield
-        gathered = between()
-        shared = pack_parts(gathered) if gathered is not None else EMPTY
         machines, by_rank = unpack_parts(self._second_lane.all_gather_bytes(shared)[0]), {}
         for ranks, data in zip(self._machines, machines, strict=True):
             by_rank.update(zip(ranks, unpack_parts(data), strict=True))
@@ -102,14 +102,13 @@ class Calls:
         self._first_lane.all_gather(as_bytes(x), in_bytes)
         yield from ()
 
-    def _begin(self, takes_part, name, background, *arguments):
-        """Starts or runs a call of `between`; returns a function that returns its result."""
-        if not takes_part:
-            return lambda: None
-        if background:
-            return getattr(self._between, f"start_{name}")(*arguments).wait
-        result = getattr(self._between, name)(*arguments)
-        return lambda: result
+    def _begin(self, own_slice, op, background):
+        """Starts or makes the sum over machines of this rank's slice; returns what waits for it."""
+        if own_slice is not None and background:
+            return self._between.start_all_reduce(own_slice, op).wait
+        if own_slice is not None:
+            self._between.all_reduce(own_slice, op)
+        return lambda: None
 
 
 def as_bytes(x):

@@ -18,7 +18,6 @@ class GroupMember:
     address : str
         IP address that it listens at.
     port : int
-    pid : int
     machine : str
         Identifier of the running machine, as far as processes can tell.
     group : str
@@ -29,7 +28,6 @@ class GroupMember:
     host: str
     address: str
     port: int
-    pid: int
     machine: str
     group: str
 

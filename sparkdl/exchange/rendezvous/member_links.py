@@ -1,6 +1,5 @@
 """Connects processes that share a rendezvous and a secret into a group's members."""
 
-import os
 import secrets
 import socket
 from pathlib import Path
@@ -22,7 +21,6 @@ def meet(rendezvous, endpoint, timeout):
         host=socket.gethostname(),
         address=address,
         port=port,
-        pid=os.getpid(),
         machine=machine(),
         group=secrets.token_hex(8),
     )

@@ -31,8 +31,6 @@ class Taken:
         Index of the layer in the model, and in nested models.
     trained : bool
         Whether it is a trained parameter.
-    parameter : bool
-        Whether it is a parameter; otherwise a buffer.
     """
 
     vertex: str
@@ -43,7 +41,6 @@ class Taken:
     shape: tuple
     rank: tuple
     trained: bool
-    parameter: bool
 
 
 @dataclass
@@ -294,7 +291,6 @@ class LayerCall:
         graph = self.translation
         params, buffers = layer.param_shapes(in_shape), layer.buffer_shapes(in_shape)
         for take in takes:
-            parameter = take.ours in params
             graph.taken.append(
                 Taken(
                     vertex=name,
@@ -304,8 +300,7 @@ class LayerCall:
                     take=take,
                     shape=tuple((params | buffers)[take.ours]),
                     rank=(*self.scope.rank, self.layer.rank),
-                    trained=parameter and self.trainable,
-                    parameter=parameter,
+                    trained=take.ours in params and self.trainable,
                 )
             )
 

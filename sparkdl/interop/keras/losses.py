@@ -7,7 +7,6 @@ from sparkdl.nn import losses
 from sparkdl.nn.activations import Sigmoid, Softmax
 from sparkdl.nn.networks.last_activation import without_activation
 
-FREE = ("reduction", "fn", "dtype", "axis")
 REDUCTIONS = (None, "auto", "sum_over_batch_size", "mean_with_sample_weight", "mean")
 
 

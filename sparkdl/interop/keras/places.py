@@ -45,10 +45,6 @@ def channels_last(rank):
     return (*range(1, rank), 0)
 
 
-def inverse(order):
-    return tuple(order.index(i) for i in range(len(order)))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Take:
     """A Keras array, and its conversion.

@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 import sparkdl
-from sparkdl.exchange.codecs import codec_from_dict
+from sparkdl.exchange.codecs import Codec
 from sparkdl.exchange.compressed_sum import CompressedSum
 from sparkdl.exchange.connections.job_tls import JobTls
 from sparkdl.exchange.group import Group
@@ -20,7 +20,7 @@ class Coded:
     """Sums random gradients through a codec."""
 
     def __init__(self, group, codec):
-        self.group, self.codec, self.sum = group, codec_from_dict(codec), None
+        self.group, self.codec, self.sum = group, Codec.from_dict({"type": codec}), None
 
     def before(self, vector):
         """Fills the vector with another gradient and synchronizes the ranks, untimed."""

@@ -16,7 +16,7 @@ from sparkdl.exchange.links.tag import stream_of, tag_of
 from sparkdl.exchange.messages.frame import Kind, pack_header
 from sparkdl.exchange.rendezvous.member import GroupMember
 
-MEMBER = GroupMember(rank=1, host="there", address="::1", port=1, pid=1, machine="m", group="g")
+MEMBER = GroupMember(rank=1, host="there", address="::1", port=1, machine="m", group="g")
 TAG = tag_of(0, False, 0, "a call")
 LENGTH = 40_000  # fits into any socket buffer
 

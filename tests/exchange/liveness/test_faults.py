@@ -187,7 +187,7 @@ def fails_to_receive(group, source):
 
 
 def members(hosts):
-    common = {"address": "a", "port": 1, "pid": 1, "machine": "m", "group": "g"}
+    common = {"address": "a", "port": 1, "machine": "m", "group": "g"}
     return [GroupMember(rank=rank, host=host, **common) for rank, host in enumerate(hosts)]
 
 
@@ -222,7 +222,7 @@ def test_who_has_come_but_does_not_link_up_is_named(tmp_path):
     with Endpoint(SECRET) as endpoint:
         host, port = endpoint.address
         text = (
-            f'{{"rank": 1, "host": "b", "address": "{host}", "port": {port}, "pid": 1, '
+            f'{{"rank": 1, "host": "b", "address": "{host}", "port": {port}, '
             '"machine": "m", "group": "g"}'
         )
         (tmp_path / "0-1").write_text(text)

@@ -22,7 +22,7 @@ from tests.exchange.certificates import authority, member
 from tests.exchange.pairs import SECRET
 
 SIZE = 3
-DIALED = {"address": "127.0.0.1", "port": 1, "pid": 1, "machine": "m", "group": "g"}
+DIALED = {"address": "127.0.0.1", "port": 1, "machine": "m", "group": "g"}
 
 
 @contextmanager

@@ -13,21 +13,8 @@ NAME = re.compile(r'\bname\s*:\s*["\']([^"\']*)["\']')
 UNKNOWN = re.compile(r'Message type "\S*?(\w+)" has no field named "(\w+)"')
 
 
-def read_text(path, kind):
-    """Parses the text file at `path`, local or a URI, as a message of class `kind`.
-
-    Raises
-    ------
-    ConfigError
-        If Caffe does not know a field or value; names file, line and layer.
-    DataError
-        If the file cannot be read.
-    """
-    return parse_text(text_of(path), kind, path)
-
-
 def text_of(path):
-    """Returns the text of a file, local or a URI; raises DataError if it is not text."""
+    """Returns the text of a file, local or a URI; raises DataError if it is missing or not text."""
     with files.open(path) as file:
         data = file.read()
     try:
@@ -37,7 +24,13 @@ def text_of(path):
 
 
 def parse_text(text, kind, path="<text>"):
-    """Parses `text` as a message of class `kind`; raises ConfigError as `read_text`."""
+    """Parses `text` as a message of class `kind`.
+
+    Raises
+    ------
+    ConfigError
+        If Caffe does not know a field or value; names `path`, line and layer.
+    """
     try:
         return text_format.Parse(text, kind())
     except text_format.ParseError as error:

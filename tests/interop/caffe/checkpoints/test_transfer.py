@@ -13,7 +13,7 @@ from sparkdl.interop.caffe.checkpoints.transfer import (
 )
 from sparkdl.interop.caffe.checkpoints.weights import read_weights, write_weights
 from sparkdl.interop.caffe.graphs.net import load_net
-from sparkdl.interop.caffe.messages.prototxt import parse_text, read_text
+from sparkdl.interop.caffe.messages.prototxt import parse_text, text_of
 from sparkdl.interop.caffe.messages.schema import NetParameter
 from sparkdl.interop.caffe.nets.phases import state_of
 from sparkdl.nn import Dense, NetworkConf, Output, Sgd
@@ -152,7 +152,7 @@ def test_another_reader_computes_the_same(name, output, tmp_path, rng):
 
 def deployed(name):
     """Returns a net's deploy text: with an input instead of data, losses and accuracies."""
-    net = read_text(path(name), NetParameter)
+    net = parse_text(text_of(path(name)), NetParameter)
     kept = [one for one in net.layer if one.type not in ("Data", "Accuracy", "SoftmaxWithLoss")]
     del net.layer[:]
     data = net.layer.add(name="data", type="Input", top=["data"])

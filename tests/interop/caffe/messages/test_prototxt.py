@@ -4,7 +4,7 @@ import pytest
 
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.caffe.messages.fields import FIELDS
-from sparkdl.interop.caffe.messages.prototxt import parse_text, read_text
+from sparkdl.interop.caffe.messages.prototxt import parse_text, text_of
 from sparkdl.interop.caffe.messages.schema import MESSAGES, NetParameter, SolverParameter, table
 
 NET = """name: "small"
@@ -86,16 +86,16 @@ def test_an_error_says_where(name):
 
 def test_reads_files(tmp_path):
     (tmp_path / "solver.prototxt").write_text('net: "net.prototxt" base_lr: 0.01 lr_policy: "inv"')
-    solver = read_text(tmp_path / "solver.prototxt", SolverParameter)
+    solver = parse_text(text_of(tmp_path / "solver.prototxt"), SolverParameter)
     assert (solver.net, solver.lr_policy, solver.max_iter) == ("net.prototxt", "inv", 0)
 
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(DataError, match="none.prototxt: there is no such file"):
-        read_text(tmp_path / "none.prototxt", NetParameter)
+        text_of(tmp_path / "none.prototxt")
 
 
 def test_a_file_that_is_no_text(tmp_path):
     (tmp_path / "net").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="net must be a text file"):
-        read_text(tmp_path / "net", NetParameter)
+        text_of(tmp_path / "net")
