@@ -6,8 +6,10 @@ from typing import Any, Self
 from pyspark import keyword_only
 from pyspark.ml.classification import ProbabilisticClassificationModel, ProbabilisticClassifier
 from pyspark.ml.linalg import DenseVector, Vectors
+from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame
 
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError
 from sparkdl.ml.columns import keep_own_name, only_names
@@ -34,6 +36,7 @@ from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints
 
 
 class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClassWeights):
@@ -73,6 +76,8 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         Boolean column: rows that are held out and evaluated after each epoch; see model.history.
     validationSplit : float, optional
         Fraction of the rows, in (0, 1), to hold out, instead of validationIndicatorCol.
+    validateEvery : int, optional
+        Updates between two evaluations. None: one after each epoch.
     monitor : str, default "validation loss"
         Metric for the next three Params; "loss" is the training loss.
     patience : int, optional
@@ -85,6 +90,15 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         One for each class: the class with the largest probability / threshold is predicted.
     listeners : list of Listener, optional
         Listeners of the fit; a saved stage has none.
+    checkpoints : Checkpoints, or JSON, optional
+        Where and how often to save the training state. Each fit needs a folder of its own, so a
+        CrossValidator takes no stage that has them.
+    resume : bool, default False
+        Whether to continue from the newest checkpoint in the folder of `checkpoints`, which then
+        gives the weights of an uninterrupted fit: see SparkNetwork.fit. Where there is none the fit
+        begins, so a program that is started again needs no change.
+    resources : ResourceProfile, optional
+        Cores and GPUs of each training task: see SparkNetwork. A saved stage has none.
     batchSize : int, optional
         Minibatch size per worker. Default: the master's, 64.
     numWorkers : int, optional
@@ -97,6 +111,7 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
     >>> model.transform(test).select("prediction", "probability")
     """
 
+    @refuse_unknown_options
     @keyword_only
     def __init__(
         self,
@@ -115,11 +130,15 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         classWeights: list[float] | None = None,
         validationIndicatorCol: str | None = None,
         validationSplit: float | None = None,
+        validateEvery: int | None = None,
         monitor: str = "validation loss",
         patience: int | None = None,
         minDelta: float = 0.0,
         restoreBestWeights: bool = False,
         listeners: list[Listener] | None = None,
+        checkpoints: Checkpoints | str | None = None,
+        resume: bool = False,
+        resources: ResourceProfile | None = None,
         thresholds: list[float] | None = None,
         batchSize: int | None = None,
         numWorkers: int | None = None,
@@ -180,9 +199,9 @@ class SparkNetworkClassificationModel(
 ):
     """Model of SparkNetworkClassifier.
 
-    It has the Params of its fit, except `network` and `listeners`, so it shows what a param map
-    chose: `model.getMaxIter()`. Params that only a fit reads have no setters, and are undefined in
-    models that were saved without them.
+    It has the Params of its fit, so it shows what a param map chose: `model.getMaxIter()`. It lacks
+    `network`, `listeners`, `checkpoints`, `resume` and `resources`. Params that only a fit reads
+    have no setters, and are undefined in models that were saved without them.
 
     Attributes
     ----------

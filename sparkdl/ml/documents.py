@@ -1,6 +1,6 @@
-"""Networks, masters and transforms as JSON texts: values of Params that pyspark.ml can write.
+"""Networks, masters, transforms and checkpoints as JSON texts: values that pyspark.ml can write.
 
-Listeners, which cannot be written, stay as they are.
+Listeners and a ResourceProfile, which cannot be written, stay as they are.
 
 Each `to_...` is the typeConverter of a Param: it takes the object or its JSON, and raises TypeError
 for anything else, as pyspark.ml's converters do.
@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from pyspark.ml.param import TypeConverters
+from pyspark.resource import ResourceProfile
 
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError, brief
@@ -19,6 +20,7 @@ from sparkdl.training.foreign_models import cure_for_model
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints
 
 NETWORKS = "a NetworkConf, GraphConf, Network, or the JSON of a conf"
 
@@ -54,6 +56,26 @@ def to_transform(value: Any) -> str:
     return json.dumps(value.to_dict())
 
 
+def to_checkpoints(value: Any) -> str:
+    """Returns the JSON of Checkpoints."""
+    if isinstance(value, str):
+        value = checkpoints_of(value)
+    if not isinstance(value, Checkpoints):
+        cure = "give a folder as Checkpoints(path=...)"
+        raise TypeError(
+            f"checkpoints must be Checkpoints or their JSON, got {brief(value)}; {cure}"
+        )
+    return json.dumps(value.to_dict())
+
+
+def to_resources(value: Any) -> ResourceProfile:
+    """Returns a ResourceProfile as it is."""
+    if not isinstance(value, ResourceProfile):
+        kind = "a pyspark.resource.ResourceProfile"
+        raise TypeError(f"resources must be {kind}, got {brief(value)}")
+    return value
+
+
 def to_listeners(value: Any) -> list[Listener]:
     """Returns listeners as a list."""
     several = list(value) if isinstance(value, list | tuple) else [value]
@@ -84,6 +106,11 @@ def master_of(text: str) -> TrainingMaster:
 def transform_of(text: str) -> Transform:
     """Returns the transform of a JSON text."""
     return Transform.from_dict(parse(text, "transform"))
+
+
+def checkpoints_of(text: str) -> Checkpoints:
+    """Returns the Checkpoints of a JSON text."""
+    return Checkpoints.from_dict(parse(text, "checkpoints"))
 
 
 def parse(text, name):

@@ -1,16 +1,19 @@
 """Base class of the estimators: setting of Params, and persistence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 from pyspark import keyword_only
+from pyspark.ml import Estimator
+from pyspark.sql import DataFrame
 
+from sparkdl.ml.checkpoint_folders import check_param_maps
 from sparkdl.ml.params import FitParams
 from sparkdl.ml.persistence import SavedStage
 from sparkdl.training.network import Network
 
 
-class NetworkEstimator(FitParams, SavedStage):
+class NetworkEstimator(Estimator[Any], FitParams, SavedStage):
     """Base class of the estimators."""
 
     _input_kwargs: dict[str, Any]  # arguments recorded by pyspark's keyword_only
@@ -19,6 +22,16 @@ class NetworkEstimator(FitParams, SavedStage):
     def setParams(self, **params: Any) -> Self:
         """Sets Params by name, as the constructor does."""
         return self._set(**self._input_kwargs)
+
+    def fitMultiple(
+        self, dataset: DataFrame, paramMaps: Sequence[dict[Any, Any]]
+    ) -> Iterator[tuple[int, Any]]:
+        """Fits a model for each param map; those of pyspark.ml's tuning use it.
+
+        Raises ConfigError unless each map has its own folder of `checkpoints`, if there are any.
+        """
+        check_param_maps(self, paramMaps)
+        return super().fitMultiple(dataset, paramMaps)
 
     def model_with_values(self, model: Any) -> Any:
         """Returns a model of this stage with its Params and, as in pyspark.ml, its uid."""

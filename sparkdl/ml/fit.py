@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from sparkdl.errors import ConfigError
+from sparkdl.ml.checkpoint_folders import claimed_folder, folder_to_resume
 from sparkdl.ml.params import FitParams
 from sparkdl.ml.rows import ReadColumns, divide_rows, require_frame, weight_column
 from sparkdl.ml.turns import taking_turns
@@ -54,15 +55,20 @@ def fit_network(
     evaluates = validation is not None or "validation_split" in options
     sc = context_of(dataset.sparkSession)
     listeners = [*stopping(stage, evaluates), *stage.getListeners()]
-    net, read = SparkNetwork(sc, network, master), ReadColumns(features, labels, weights)
-    with taking_turns(sc):
+    every, checkpoints = updates_between(stage, evaluates), stage.getCheckpoints()
+    net = SparkNetwork(sc, network, master, resources=stage.getResources())
+    read, owner = ReadColumns(features, labels, weights), type(stage).__name__
+    with claimed_folder(owner, checkpoints), taking_turns(sc):
         history = net.fit(
             read.select(train),
             stage.getMaxIter(),
             None if validation is None else read.select(validation),
             **read.names,
             transform=preprocessing,
+            validate_every=every,
             listeners=listeners,
+            checkpoints=checkpoints,
+            resume=folder_to_resume(owner, checkpoints, stage.getResume()),
             **options,
         )
     return net.network, history
@@ -95,6 +101,21 @@ def master_to_train(stage: FitParams, conf: Conf | None = None) -> TrainingMaste
     if stage.isDefined(stage.numWorkers):
         options["workers"] = stage.getNumWorkers()
     return replace(stage.getMaster() if conf is None else stage.master_for(conf), **options)
+
+
+def updates_between(stage: FitParams, evaluates: bool) -> int | None:
+    """Returns the updates between two evaluations; None: an epoch's."""
+    if not stage.isDefined(stage.validateEvery):
+        return None
+    every = stage.getValidateEvery()
+    if every is not None and not evaluates:
+        raise ConfigError(
+            f"validateEvery must be left out where nothing is evaluated, got {every}; give "
+            "validationSplit or validationIndicatorCol"
+        )
+    if every is not None and every < 1:
+        raise ConfigError(f"validateEvery must be an integer >= 1, got {every}")
+    return every
 
 
 def stopping(stage: FitParams, evaluates: bool) -> list[Listener]:

@@ -3,9 +3,11 @@
 from typing import Any
 
 from pyspark import keyword_only
-from pyspark.ml import Estimator, Model
+from pyspark.ml import Model
+from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame
 
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.transforms.base import Transform
 from sparkdl.ml.columns import keep_own_name, output_names, several_names
 from sparkdl.ml.estimator import NetworkEstimator
@@ -22,9 +24,10 @@ from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.checkpoint import Checkpoints
 
 
-class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, SeveralColumns):
+class SparkNetworkEstimator(NetworkEstimator, SeveralColumns):
     """Trains a network of any kind: with several inputs or outputs, on sequences or images.
 
     The same Params give the same weights as SparkNetwork.fit with the same options, bit for bit.
@@ -59,6 +62,8 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
         Boolean column: rows that are held out and evaluated after each epoch; see model.history.
     validationSplit : float, optional
         Fraction of the rows, in (0, 1), to hold out, instead of validationIndicatorCol.
+    validateEvery : int, optional
+        Updates between two evaluations. None: one after each epoch.
     monitor : str, default "validation loss"
         Metric for the next three Params; "loss" is the training loss.
     patience : int, optional
@@ -69,12 +74,22 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
         Whether the model gets the weights of the best epoch, not the last one.
     listeners : list of Listener, optional
         Listeners of the fit; a saved stage has none.
+    checkpoints : Checkpoints, or JSON, optional
+        Where and how often to save the training state. Each fit needs a folder of its own, so a
+        CrossValidator takes no stage that has them.
+    resume : bool, default False
+        Whether to continue from the newest checkpoint in the folder of `checkpoints`, which then
+        gives the weights of an uninterrupted fit: see SparkNetwork.fit. Where there is none the fit
+        begins, so a program that is started again needs no change.
+    resources : ResourceProfile, optional
+        Cores and GPUs of each training task: see SparkNetwork. A saved stage has none.
     batchSize : int, optional
         Minibatch size per worker. Default: the master's, 64.
     numWorkers : int, optional
         Number of workers. Default: the master's, as many as the cluster runs at once.
     """
 
+    @refuse_unknown_options
     @keyword_only
     def __init__(
         self,
@@ -92,11 +107,15 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
         weightCol: str | None = None,
         validationIndicatorCol: str | None = None,
         validationSplit: float | None = None,
+        validateEvery: int | None = None,
         monitor: str = "validation loss",
         patience: int | None = None,
         minDelta: float = 0.0,
         restoreBestWeights: bool = False,
         listeners: list[Listener] | None = None,
+        checkpoints: Checkpoints | str | None = None,
+        resume: bool = False,
+        resources: ResourceProfile | None = None,
         batchSize: int | None = None,
         numWorkers: int | None = None,
     ) -> None:
@@ -120,9 +139,9 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
 class SparkNetworkModel(NetworkModel, SeveralColumns, Model):
     """Model of SparkNetworkEstimator.
 
-    It has the Params of its fit, except `network` and `listeners`, so it shows what a param map
-    chose: `model.getMaxIter()`. Params that only a fit reads have no setters, and are undefined in
-    models that were saved without them.
+    It has the Params of its fit, so it shows what a param map chose: `model.getMaxIter()`. It lacks
+    `network`, `listeners`, `checkpoints`, `resume` and `resources`. Params that only a fit reads
+    have no setters, and are undefined in models that were saved without them.
 
     Attributes
     ----------

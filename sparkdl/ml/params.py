@@ -13,6 +13,7 @@ from pyspark.ml.param.shared import (
 
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError
+from sparkdl.ml.checkpoint_params import HasCheckpoints, HasResources
 from sparkdl.ml.documents import (
     conf_of,
     master_of,
@@ -142,7 +143,9 @@ class HasListeners(Params):
         return self._set(listeners=value)
 
 
-class FitParams(StageParams, TrainingParams, HasNetwork, HasListeners):
+class FitParams(
+    StageParams, TrainingParams, HasNetwork, HasListeners, HasCheckpoints, HasResources
+):
     """Params of all estimators."""
 
     def __init__(self) -> None:
@@ -177,6 +180,10 @@ class FitParams(StageParams, TrainingParams, HasNetwork, HasListeners):
     def setValidationSplit(self, value: float) -> Self:
         """Sets the value of `validationSplit`."""
         return self._set(validationSplit=value)
+
+    def setValidateEvery(self, value: int) -> Self:
+        """Sets the value of `validateEvery`."""
+        return self._set(validateEvery=value)
 
     def setMonitor(self, value: str) -> Self:
         """Sets the value of `monitor`."""

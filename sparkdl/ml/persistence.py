@@ -24,7 +24,7 @@ from sparkdl.training.network import Network
 
 NETWORK = "network"  # folder of a network, in that of its stage
 ABOUT = "sparkdl"  # our own key in the metadata
-LISTENERS = "listeners"  # Param whose values exist only in this process
+OF_PROCESS = ("listeners", "resources")  # Params whose values exist only in this process
 
 
 class SavedStage(MLWritable, MLReadable[Any]):
@@ -98,8 +98,8 @@ def values_to_write(stage: Any) -> dict[str, Any]:
 
     None, as in weightCol=None, is left out if a Param has no default, as no reader accepts it.
     """
-    values = {p.name: v for p, v in stage._paramMap.items() if not isinstance(v, Network)}
-    values.pop(LISTENERS, None)
+    given = {p.name: v for p, v in stage._paramMap.items() if p.name not in OF_PROCESS}
+    values = {n: v for n, v in given.items() if not isinstance(v, Network)}
     return {n: v for n, v in values.items() if v is not None or stage.hasDefault(n)}
 
 

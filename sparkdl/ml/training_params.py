@@ -14,6 +14,12 @@ class HasValidation(HasValidationIndicatorCol):
         "validationIndicatorCol; rows are drawn by a hash and the seed, equal ones together.",
         typeConverter=TypeConverters.toFloat,
     )
+    validateEvery: "Param[int]" = Param(
+        Params._dummy(),
+        "validateEvery",
+        "updates between two evaluations, in the place of one after each epoch.",
+        typeConverter=TypeConverters.toInt,
+    )
     monitor: "Param[str]" = Param(
         Params._dummy(),
         "monitor",
@@ -43,6 +49,10 @@ class HasValidation(HasValidationIndicatorCol):
     def getValidationSplit(self) -> float:
         """Returns the value of validationSplit."""
         return self.getOrDefault(self.validationSplit)
+
+    def getValidateEvery(self) -> int:
+        """Returns the value of validateEvery."""
+        return self.getOrDefault(self.validateEvery)
 
     def getMonitor(self) -> str:
         """Returns the value of monitor or its default value."""

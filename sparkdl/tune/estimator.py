@@ -9,7 +9,7 @@ from pyspark.ml import Estimator
 from pyspark.sql import DataFrame
 
 from sparkdl.config import is_integer
-from sparkdl.errors import ConfigError, require, require_kind
+from sparkdl.errors import ConfigError, brief, require, require_kind
 from sparkdl.ml.classifier import SparkNetworkClassificationModel, SparkNetworkClassifier
 from sparkdl.ml.classifier import check_network as check_classes
 from sparkdl.ml.columns import keep_own_name
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import optuna
 
 OWN_PARAMS = "sparkdl params"  # attribute of a trial: {Param: value} set by `define`
+UNREAD = ("checkpoints", "resume", "resources", "validateEvery")  # Params of a fit alone
 PARAMS = {"epochs": "maxIter", "batch_size": "batchSize"}
 
 
@@ -95,7 +96,7 @@ class TuneEstimator(Estimator[Any]):
             raise ConfigError(
                 "TuneEstimator.estimator must have no network, got one; define gives the trials'"
             )
-        require_no_listeners(estimator)
+        require_plain(estimator)
         require(self, "define", callable(define), "a function of an optuna.Trial")
         for name in "trials", "models":
             require(self, name, is_integer(getattr(self, name), 1), "an integer >= 1")
@@ -105,7 +106,7 @@ class TuneEstimator(Estimator[Any]):
         require_frame(dataset)
         if dataset.isStreaming:
             raise ConfigError("dataset must not stream; TuneEstimator goes through it many times")
-        require_no_listeners(self.estimator)
+        require_plain(self.estimator)
         stage, sc = self.estimator, spark_context(dataset.sparkSession, type(self).__name__)
         self.search = search = Search(sc, self._define, self.study, **self._options(stage))
         train, validation, options = self._data(stage, dataset)
@@ -174,8 +175,14 @@ class TuneEstimator(Estimator[Any]):
         return model
 
 
-def require_no_listeners(estimator: Any) -> None:
-    """Raises ConfigError if an estimator has listeners."""
+def require_plain(estimator: Any) -> None:
+    """Raises ConfigError if an estimator has listeners, or Params that trials do not read."""
+    for name in UNREAD:
+        if estimator.isDefined(name) and estimator.getOrDefault(name):
+            raise ConfigError(
+                f"TuneEstimator.estimator must have no {name}, as trials read none, got "
+                f"{brief(estimator.getOrDefault(name))}"
+            )
     listeners = estimator.getListeners()
     if listeners:
         raise ConfigError(

@@ -53,6 +53,7 @@ GIVEN = {
     "seed": 5,
     "weightCol": "w",
     "validationSplit": 0.25,
+    "validateEvery": 2,
     "monitor": "loss",
     "patience": 3,
     "minDelta": 0.125,
@@ -63,7 +64,7 @@ GIVEN = {
     "preprocessing": Scale(factor=2.0),
 }
 SET_LATER = {"master", "preprocessing"}  # read by the model itself
-LEFT_OUT = {"network", "listeners"}
+LEFT_OUT = {"network", "listeners", "checkpoints", "resume", "resources"}
 DEFAULTS = {"maxIter": 1, "monitor": "validation loss", "minDelta": 0.0}
 DEFAULTS |= {"restoreBestWeights": False}
 BEFORE = {*GIVEN, "classWeights", "validationIndicatorCol"} - SET_LATER  # missing in old models

@@ -62,7 +62,7 @@ def test_a_pipeline_with_an_ensemble_is_fitted_saved_and_loaded(spark, tmp_path)
     assert len(tuner.search.table()) == 3
     model.write().save(str(tmp_path / "pipeline"))
     loaded = PipelineModel.load(str(tmp_path / "pipeline"))
-    left_out = {"network", "listeners", "rawPredictionCol"}
+    left_out = {"network", "listeners", "checkpoints", "resume", "resources", "rawPredictionCol"}
     given = {name: value for name, value in values(stage).items() if name not in left_out}
     assert values(ensemble) == values(loaded.stages[1]) == given
     assert {param.name for param in stage.params} - {p.name for p in ensemble.params} == left_out
@@ -134,6 +134,12 @@ def test_a_model_has_the_params_of_its_trial(spark):
     tuner.estimator.setListeners([Listener()])
     with pytest.raises(ConfigError, match="must have no listeners"):
         tuner.fit(frame(spark))
+    for name, value in {"validateEvery": 3, "resume": True}.items():
+        stage = SparkNetworkClassifier(**{name: value}, **PARAMS)
+        with pytest.raises(
+            ConfigError, match=f"must have no {name}, as trials read none, got {value}"
+        ):
+            TuneEstimator(stage, longer, 2)
 
 
 def test_own_params_are_those_that_can_be():
