@@ -5,7 +5,6 @@ import struct
 import lmdb
 import numpy as np
 
-from sparkdl.data import Batch
 from tests.support.protobuf import field, varint
 
 X = np.random.default_rng(0).integers(0, 256, (10, 3, 2, 4)).astype(np.uint8)
@@ -69,7 +68,3 @@ def put(path, items, **options):
 def caffe_db(path, writer=datum, key=b"%08d", **options):
     items = [(key % i, writer(x, int(y))) for i, (x, y) in enumerate(zip(X, Y))]
     return put(path, items, **options)
-
-
-def read(source):
-    return Batch.concat([b for split in source.splits() for b in source.read(split)])

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from sparkdl.data import (
     HDF5,
     AvroFiles,
+    Batch,
     Csv,
     Parquet,
     SequenceFiles,
@@ -58,6 +59,11 @@ class Kind:
 def records(count):
     rng = np.random.default_rng(count)
     return rng.integers(0, 256, (count, 3, 4, 5)).astype(np.uint8), rng.integers(0, 10, count)
+
+
+def read(source):
+    """Returns all records of a source in one Batch."""
+    return Batch.concat([batch for split in source.splits() for batch in source.read(split)])
 
 
 def write(path, content):

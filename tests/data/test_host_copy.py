@@ -16,7 +16,8 @@ import pytest
 from sparkdl.data import LMDB, Batch, files, host_copy, write_lmdb
 from sparkdl.data.readers.lmdb_files.databases import first_image
 from sparkdl.errors import DataError
-from tests.data.lmdbs import X, Y, caffe_db, datum, put, read
+from tests.data.lmdbs import X, Y, caffe_db, datum, put
+from tests.data.sources import read
 from tests.data.systems import TELLS, Coarse, Telling
 from tests.support.owners import give_to
 

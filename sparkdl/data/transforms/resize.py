@@ -1,25 +1,20 @@
 """Resizing of images."""
 
-from typing import Any
-
 import numpy as np
 
-from sparkdl.config import Sizes, dataclass, option
-from sparkdl.config.field_types import TwoSizes
-from sparkdl.data.transforms.base import Chance, Transform, image_shape, require_result
+from sparkdl.config import dataclass
+from sparkdl.data.transforms.base import Chance, ResizingTransform, image_shape
 from sparkdl.data.transforms.interpolate import bilinear, round_to
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resize(Transform):
+class Resize(ResizingTransform):
     """Resizes images bilinearly; integers stay integers, rounded.
 
     References
     ----------
     torch.nn.functional.interpolate, bilinear with align_corners=False and without antialias.
     """
-
-    size: TwoSizes = option(Sizes(axes=2, spread=True), "Height and width.")
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         image_shape(self, x.shape[1:])
@@ -29,10 +24,3 @@ class Resize(Transform):
         for i, image in enumerate(x):  # one by one, to keep intermediate results in the cache
             y[i] = round_to(bilinear(image, (0, 0, *x.shape[2:]), self.size), x.dtype)
         return y
-
-    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (image_shape(self, shape)[0], *self.size)
-
-    def in_shape(self, shape: Any) -> Any:
-        require_result(self, self.out_shape(shape), shape)
-        return (shape[0], None, None)

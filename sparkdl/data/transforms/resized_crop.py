@@ -1,13 +1,12 @@
 """Random crops resized to one size."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from sparkdl.config import Number, Sizes, dataclass, option
-from sparkdl.config.field_types import TwoNumbers, TwoSizes
-from sparkdl.data.transforms.base import Chance, Transform, image_shape, require_result
+from sparkdl.config.field_types import TwoNumbers
+from sparkdl.data.transforms.base import Chance, ResizingTransform, image_shape
 from sparkdl.data.transforms.interpolate import bilinear, round_to
 from sparkdl.errors import require
 
@@ -15,7 +14,7 @@ TRIES = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomResizedCrop(Transform):
+class RandomResizedCrop(ResizingTransform):
     """Crops a window of random area, aspect ratio and place, and resizes it.
 
     At inference the window is the largest central one with the aspect ratio of the result. If none
@@ -27,7 +26,6 @@ class RandomResizedCrop(Transform):
     Szegedy et al., Going deeper with convolutions (2014), section 6; torchvision RandomResizedCrop.
     """
 
-    size: TwoSizes = option(Sizes(axes=2, spread=True), "Height and width of the result.")
     area: TwoNumbers = option(
         Sizes(axes=2, of=Number(above=0, maximum=1), spread=True),
         "Smallest and largest share of the image's area.",
@@ -72,13 +70,6 @@ class RandomResizedCrop(Transform):
             h, w = int(high[i, first]), int(wide[i, first])
             top, left = (int(u[i, k] * (n + 1)) for k, n in ((-2, height - h), (-1, width - w)))
             yield top, left, h, w
-
-    def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (image_shape(self, shape)[0], *self.size)
-
-    def in_shape(self, shape: Any) -> Any:
-        require_result(self, self.out_shape(shape), shape)
-        return (shape[0], None, None)
 
 
 def interpolate(u, low, high):

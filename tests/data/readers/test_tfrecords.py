@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from sparkdl.data import Batch, TFRecords
+from sparkdl.data import TFRecords
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.errors import ConfigError, DataError
 from tests.data.examples import (
@@ -18,12 +18,9 @@ from tests.data.examples import (
     of_ints,
     tfrecord,
 )
+from tests.data.sources import read
 
 X = np.random.default_rng(6).integers(0, 256, (5, 3, 4, 5)).astype(np.uint8)
-
-
-def read(source):
-    return Batch.concat([batch for split in source.splits() for batch in source.read(split)])
 
 
 def write(path, examples):

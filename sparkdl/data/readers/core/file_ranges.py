@@ -1,4 +1,4 @@
-"""Files of a source, and their division into byte ranges."""
+"""Files of a source, and their division into ranges of bytes or records."""
 
 import math
 import os
@@ -21,6 +21,21 @@ class ByteSplit(Split):
 
     def spans(self) -> list[tuple[str, int, int | None]]:
         return [(self.path, self.start, self.stop)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordRange(Split):
+    """Records `start` to `stop` (exclusive) of a file."""
+
+    path: str
+    start: int
+    stop: int
+
+    def __str__(self) -> str:
+        return f"{self.path}, records from {self.start}"
+
+    def spans(self) -> list[tuple[str, int, int | None]]:
+        return [(self.path, 0, None)]
 
 
 def open_listed(split, stop):

@@ -121,9 +121,9 @@ def _to_array(column, ragged, size, dtype):
     if _is_list(kind):
         return _lists(column, ragged, size)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return _binary(column, column.cast(pa.large_binary()), size)
+        return _binary(column.cast(pa.large_binary()), size)
     if pa.types.is_fixed_size_binary(kind):
-        return _binary(column, column.cast(pa.binary()).cast(pa.large_binary()), size)
+        return _binary(column.cast(pa.binary()).cast(pa.large_binary()), size)
     fields = {field.name for field in kind} if pa.types.is_struct(kind) else set()
     if {"type", "values"} <= fields <= VECTOR.keys():
         return _vectors(column, size, dtype)
@@ -157,12 +157,12 @@ def _lists(column, ragged, size):
     return inner.reshape(len(column), length, *inner.shape[1:])
 
 
-def _binary(column, binary, size):
-    length = _same_length(pc.binary_length(binary), size)
-    _, offsets, data = binary.buffers()
-    begin = np.frombuffer(offsets, np.int64)[binary.offset] if len(binary) else 0
-    flat = np.frombuffer(data or b"", np.uint8)[begin : begin + len(binary) * length]
-    return flat.reshape(len(binary), length)
+def _binary(column, size):
+    length = _same_length(pc.binary_length(column), size)
+    _, offsets, data = column.buffers()
+    begin = np.frombuffer(offsets, np.int64)[column.offset] if len(column) else 0
+    flat = np.frombuffer(data or b"", np.uint8)[begin : begin + len(column) * length]
+    return flat.reshape(len(column), length)
 
 
 def _vectors(column, wanted, dtype):

@@ -15,7 +15,7 @@ from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
-from sparkdl.data.readers.core.file_ranges import data_files
+from sparkdl.data.readers.core.file_ranges import RecordRange, data_files
 from sparkdl.data.readers.encodings.decompression import room
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.errors import DataError
@@ -25,21 +25,6 @@ DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by th
 CIFAR = (3, 32, 32)
 MOST_AXES = 32
 DAMAGES = (OSError, EOFError, zlib.error)  # errors of decompressors
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordRange(Split):
-    """Records `start` to `stop` (exclusive) of a file."""
-
-    path: str
-    start: int
-    stop: int
-
-    def __str__(self) -> str:
-        return f"{self.path}, records from {self.start}"
-
-    def spans(self) -> list[tuple[str, int, int | None]]:
-        return [(self.path, 0, None)]
 
 
 @dataclass(frozen=True, kw_only=True)

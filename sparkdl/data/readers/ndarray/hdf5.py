@@ -15,7 +15,7 @@ from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.core.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
-from sparkdl.data.readers.core.file_ranges import data_files, require_as_listed
+from sparkdl.data.readers.core.file_ranges import RecordRange, data_files, require_as_listed
 from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.data.readers.encodings.decompression import SMALL, room
 from sparkdl.data.source import Split, split_bounds
@@ -27,21 +27,6 @@ DEFLATED = 1032  # largest expansion factor of deflate
 MOST_LINKS, MOST_NAMES = 1000, 100  # links examined, and names listed, for an error message
 DEEPEST = 16  # nesting of groups that is examined for it
 NAME = Text(what="the name of a dataset")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rows(Split):
-    """Rows `start` to `stop` (exclusive) of a file's datasets."""
-
-    path: str
-    start: int
-    stop: int
-
-    def __str__(self) -> str:
-        return f"{self.path}, rows from {self.start}"
-
-    def spans(self) -> list[tuple[str, int, int | None]]:
-        return [(self.path, 0, None)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +72,7 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         if not bounds:
             raise DataError(f"{self.path}: must hold records, but is empty")
         return [
-            Rows(partition=i, count=stop - start, path=path, start=start, stop=stop)
+            RecordRange(partition=i, count=stop - start, path=path, start=start, stop=stop)
             for i, (path, start, stop) in enumerate(bounds)
         ]
 

@@ -14,7 +14,7 @@ from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.file_stamps import stamp_files
 from sparkdl.data.readers.core.base import Reader, StoredSource
-from sparkdl.data.readers.core.file_ranges import data_files, require_as_listed
+from sparkdl.data.readers.core.file_ranges import ByteSplit, data_files, require_as_listed
 from sparkdl.data.readers.encodings.arrow_columns import require_one, table_batch
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError, text_of
@@ -24,20 +24,14 @@ PIECE = 2**18  # bytes per read
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowGroup(Split):
-    """Row group number `group` of a file's `groups`."""
+class RowGroup(ByteSplit):
+    """Row group number `group` of a file's `groups`, in bytes `start` to `stop`."""
 
-    path: str
     group: int
     groups: int
-    start: int
-    stop: int
 
     def __str__(self) -> str:
         return f"{self.path}, row group {self.group}"
-
-    def spans(self) -> list[tuple[str, int, int | None]]:
-        return [(self.path, self.start, self.stop)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,14 +11,11 @@ from sparkdl.data.batches.columns import feature_column
 from sparkdl.data.readers.avro.schemas import float_type
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.errors import ConfigError, DataError
+from tests.data.sources import read
 
 X = np.random.default_rng(6).integers(0, 256, (90, 3, 4, 5)).astype(np.uint8)
 FIXED = {"type": "fixed", "name": "sixty", "size": 60}
 LISTS = {"type": "array", "items": {"type": "array", "items": "double"}}
-
-
-def read(source):
-    return Batch.concat([batch for split in source.splits() for batch in source.read(split)])
 
 
 def write(path, kind, values, label="long", labels=None, **options):

@@ -13,7 +13,6 @@ from sparkdl.data import (
     LMDB,
     Arrays,
     AvroFiles,
-    Batch,
     Characters,
     Cifar,
     Compose,
@@ -38,6 +37,7 @@ from sparkdl.data import (
 )
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.errors import ConfigError, DataError
+from tests.data.sources import read
 
 FRAME = {"features": Pictures(name="x", shape=(3, 4, 5)), "labels": Numbers(name="y")}
 EXAMPLES = {
@@ -56,10 +56,6 @@ EXAMPLES = {
     "Text": TextSequences("c", "d.json", steps=20, part=[0, 0.9], one_hot=False),
 }
 CROPPED = [{"type": "Crop", "size": 24}, {"type": "Mirror"}]
-
-
-def read(source):
-    return Batch.concat([batch for split in source.splits() for batch in source.read(split)])
 
 
 def test_every_type_has_an_example():

@@ -37,9 +37,9 @@ from tests.data.lmdbs import (
     datum,
     datum_label_first,
     put,
-    read,
     shape_fields,
 )
+from tests.data.sources import read
 from tests.support.protobuf import field
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -9,7 +9,8 @@ import pytest
 from sparkdl.data import LMDB, files
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.errors import DataError
-from tests.data.lmdbs import X, caffe_db, datum, put, read, shape_fields
+from tests.data.lmdbs import X, caffe_db, datum, put, shape_fields
+from tests.data.sources import read
 from tests.support.protobuf import field
 
 

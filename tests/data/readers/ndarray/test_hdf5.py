@@ -6,6 +6,7 @@ import pytest
 
 from sparkdl.data import HDF5, Batch
 from sparkdl.errors import DataError
+from tests.data.sources import read
 
 X = np.random.default_rng(8).normal(size=(10, 3, 2)).astype(np.float32)
 
@@ -16,10 +17,6 @@ def write(path, x=X, y=None, **options):
         file.create_dataset("data", data=x, **options)
         file["label"] = np.arange(len(x)) if y is None else y
     return str(path)
-
-
-def read(source):
-    return Batch.concat([batch for split in source.splits() for batch in source.read(split)])
 
 
 def test_a_list_of_files_is_read_in_its_order(tmp_path, monkeypatch):

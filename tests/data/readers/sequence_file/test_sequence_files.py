@@ -8,13 +8,14 @@ import struct
 import numpy as np
 import pytest
 
-from sparkdl.data import Batch, SequenceFiles, files, write_sequence_file
+from sparkdl.data import SequenceFiles, files, write_sequence_file
 from sparkdl.data.readers.encodings.datum import encode
 from sparkdl.data.readers.encodings.hadoop_format import deserialize, get_vint, serialize, vint
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.data.readers.encodings.java_objects import read_object
 from sparkdl.data.readers.sequence_file import writer
 from sparkdl.errors import ConfigError, DataError
+from tests.data.sources import read
 
 X = np.random.default_rng(4).integers(0, 256, (40, 3, 4, 5)).astype(np.uint8)
 Y = np.arange(40) * 7 % 300
@@ -31,10 +32,6 @@ SIX = bytes.fromhex(
     "6d62657286ac951d0b94e08b0200007870000000017371007e00050000000c7371007e00050000000a73720011"
     "6a6176612e6c616e672e426f6f6c65616ecd207280d59cfaee0200015a000576616c7565787000"
 )
-
-
-def read(source):
-    return Batch.concat([batch for split in source.splits() for batch in source.read(split)])
 
 
 def assert_reads(source, x=X, y=Y):

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from sparkdl.data import Batch
 from sparkdl.data.readers.tables.dataframes import DataFrames
 from sparkdl.data.readers.tables.frame_columns import Numbers, Pictures
 from sparkdl.errors import ConfigError, DataError
+from tests.data.sources import read
 
 RNG = np.random.default_rng(5)
 IMAGES = RNG.integers(0, 256, (5, 3, 4, 6)).astype(np.uint8)  # BGR
@@ -63,10 +63,6 @@ def write(folder, rows, kind):
         else:
             path.write_text("".join(f"{json.dumps(as_json(row))}\n" for row in some))
     return str(folder)
-
-
-def read(source):
-    return Batch.concat([batch for split in source.splits() for batch in source.read(split)])
 
 
 KINDS = {

@@ -7,15 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparkdl.data import Batch, Csv
+from sparkdl.data import Csv
 from sparkdl.data.readers.text_files.csv_lines import first_line
 from sparkdl.errors import ConfigError, DataError
+from tests.data.sources import read
 
 TEXT = "name,a,b,label\ncat,1,2.5,0\ndog,3,4,1\nbird,5,6,2\n"
-
-
-def read(source):
-    return Batch.concat([batch for split in source.splits() for batch in source.read(split)])
 
 
 def write(path, text=TEXT):
