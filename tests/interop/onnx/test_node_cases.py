@@ -37,10 +37,6 @@ def nodes_of(case):
     return [node for graph in graphs_of(case.model.graph) for node in graph.node]
 
 
-def domains_of(case):
-    return {node.domain for node in nodes_of(case)}
-
-
 def counts(case):
     """Returns whether a test counts: one without control flow and strings."""
     ops = {node.op_type for node in nodes_of(case)}

@@ -241,17 +241,17 @@ class Translation:
             raise UnsupportedError(f"{list(blobs)} must have equal numbers of examples")
         return counts.pop()
 
-    def add_by_channel(self, layer, new_layer, bottom=None, top=None, name=None):
+    def add_by_channel(self, layer, new_layer):
         """Works as `add`, for a layer with channels on the first axis, as in images.
 
         With two axes, sparkdl's layer would take the last for the channels.
         """
-        bottom, top = self.by_channel(bottom or layer.bottom[0]), top or layer.top[0]
+        bottom, top = self.by_channel(layer.bottom[0]), layer.top[0]
         shape = self.shape(bottom)
         if len(shape) != 2:
-            return self.add(layer, new_layer, [bottom], top, name)
+            return self.add(layer, new_layer, [bottom])
         wide = self.reshape_blob(layer, bottom, (*shape, 1), "images")
-        self.add(layer, new_layer, [wide], top, name)
+        self.add(layer, new_layer, [wide])
         self.reshape_top(layer, shape, top)
 
     def units_in_place(self, layer, bottom, axis):

@@ -165,7 +165,7 @@ def batch_norm(at):
     channels_first(at)
     count = x.shape[0] if len(x.shape) > 2 else x.shape[-1]
     locked = options.flag("lockgammabeta")
-    options.need(not locked or factors_are(options, 1.0, 0.0), "lockGammaBeta", locked)
+    options.need(not locked or without_factors(options), "lockGammaBeta", locked)
     options.only(minibatch=True)
     at.unused("activationfn", "nin", "nout", "gamma", "beta")
     layer = nn.BatchNorm(
@@ -183,8 +183,8 @@ def batch_norm(at):
     return at.add(layer, x, takes=takes)
 
 
-def factors_are(options, gamma, beta):
-    return (options.number("gamma", 1.0), options.number("beta", 0.0)) == (gamma, beta)
+def without_factors(options):
+    return options.number("gamma", 1.0) == 1.0 and options.number("beta", 0.0) == 0.0
 
 
 CONVOLUTION = {

@@ -58,7 +58,7 @@ def transpose(x, *, perm=None):
     long = [axis for axis in perm if x.shape[axis] > 1]
     if long == sorted(long):
         return reshape(x, shape)
-    kept = sorted(drop_ones(perm, x.shape, 3))
+    kept = sorted(drop_ones(perm, x.shape))
     few = reshape(x, [x.shape[axis] for axis in kept])
     order = tuple(kept.index(axis) for axis in perm if axis in kept)
     image = few.node.inputs[0] if is_made_by(few, ReshapeOp) else few
@@ -68,11 +68,11 @@ def transpose(x, *, perm=None):
     return reshape(ops.transpose(few, order), shape)
 
 
-def drop_ones(axes, shape, least):
-    """Returns axes without trailing ones of length 1, but at least `least` axes."""
+def drop_ones(axes, shape):
+    """Returns axes without trailing ones of length 1, but at least 3 axes."""
     kept = list(axes)
     for axis in sorted(axes, reverse=True):
-        if shape[axis] == 1 and len(kept) > least:
+        if shape[axis] == 1 and len(kept) > 3:
             kept.remove(axis)
     return kept
 
