@@ -17,6 +17,26 @@ def free_name(wanted, taken):
     return name
 
 
+def take_name(wanted, taken):
+    """Returns `free_name`, and adds it to the set `taken`."""
+    name = free_name(wanted, taken)
+    taken.add(name)
+    return name
+
+
+def only_input(inputs):
+    """Returns the only input of a layer; raises UnsupportedError for several."""
+    if len(inputs) != 1:
+        raise UnsupportedError(f"{len(inputs)} inputs are not supported")
+    return inputs[0]
+
+
+def need(holds, what):
+    """Raises UnsupportedError with `what` as its reason unless `holds`."""
+    if not holds:
+        raise UnsupportedError(f"{what} is not supported")
+
+
 def shapes_by_input(shapes):
     """Returns {input: shape}; the key is None if there is only one input."""
     if shapes is None or isinstance(shapes, dict):

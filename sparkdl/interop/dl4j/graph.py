@@ -8,7 +8,7 @@ from sparkdl.interop.dl4j.layers import RULES
 from sparkdl.interop.dl4j.objects import object_of
 from sparkdl.interop.dl4j.places import Place
 from sparkdl.interop.dl4j.training import UpdaterRules
-from sparkdl.interop.translated_network import MISTAKES, free_name
+from sparkdl.interop.translated_network import MISTAKES, take_name
 from sparkdl.nn import GraphBuilder
 from sparkdl.nn import layers as nn
 
@@ -87,9 +87,7 @@ class GraphTranslation:
 
     def free(self, name):
         """Returns an unused vertex name."""
-        name = free_name(name, self.names)
-        self.names.add(name)
-        return name
+        return take_name(name, self.names)
 
     def output(self, name):
         """Returns the vertex of an output, which must not be an input."""

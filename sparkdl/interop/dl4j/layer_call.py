@@ -8,6 +8,7 @@ from sparkdl.interop.dl4j.objects import object_of
 from sparkdl.interop.dl4j.places import Taken
 from sparkdl.interop.dl4j.preprocessors import preprocess
 from sparkdl.interop.dl4j.training import CURE, penalties, text_of
+from sparkdl.interop.translated_network import only_input
 from sparkdl.nn import layers as nn
 
 DROPOUTS = {
@@ -88,9 +89,7 @@ class LayerCall:
 
     def one(self):
         """Returns the only input; raises UnsupportedError for several."""
-        if len(self.inputs) != 1:
-            raise UnsupportedError(f"{len(self.inputs)} inputs are not supported")
-        return self.inputs[0]
+        return only_input(self.inputs)
 
     def rows(self, place):
         """Returns rows or steps of an input, with images flattened."""

@@ -93,7 +93,7 @@ def is_model(kind):
     return kind in MODELS
 
 
-def calls_of(document, version):
+def calls_of(document):
     """Returns (layers, [(input layer, tensor)], [tensor]) of a model's document."""
     kind = class_of(document)
     config = document.get("config")
@@ -103,7 +103,7 @@ def calls_of(document, version):
         raise DataError(f"{kind} must have a config with layers")
     if len(config["layers"]) > MOST:
         raise DataError(f"{kind} must have at most {MOST} layers")
-    return sequential(config) if kind == "Sequential" else functional(config, version)
+    return sequential(config) if kind == "Sequential" else functional(config)
 
 
 def sequential(config):
@@ -141,7 +141,7 @@ def implied_input(config, first):
     return {"class_name": "InputLayer", "config": {"name": "features", "batch_shape": shape}}
 
 
-def functional(config, version):
+def functional(config):
     """Returns the layers, inputs and outputs of a functional model.
 
     The inbound_nodes of each layer list the inputs of its calls.

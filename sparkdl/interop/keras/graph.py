@@ -7,7 +7,7 @@ from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedErro
 from sparkdl.interop.keras.calls import calls_of, is_model, is_trainable
 from sparkdl.interop.keras.layers import RULES
 from sparkdl.interop.keras.places import Place, channels_first, channels_last
-from sparkdl.interop.translated_network import MISTAKES, free_name
+from sparkdl.interop.translated_network import MISTAKES, only_input, take_name
 from sparkdl.nn import GraphBuilder
 from sparkdl.nn.layers import Activation, Frozen, Permute
 
@@ -89,7 +89,7 @@ class GraphTranslation:
         inputs : list of Place, optional
             Inputs of a nested model. None: inputs of the network.
         """
-        layers, sources, outputs = calls_of(document, self.version)
+        layers, sources, outputs = calls_of(document)
         scope = scope or Scope(trainable=is_trainable(document))
         tensors = {}
         for layer in layers:
@@ -184,9 +184,7 @@ class GraphTranslation:
 
     def free(self, name):
         """Returns an unused vertex name."""
-        name = free_name(name, self.names)
-        self.names.add(name)
-        return name
+        return take_name(name, self.names)
 
     def turn(self, place, first):
         """Returns the Place with channels first, or in Keras's axis order."""
@@ -223,9 +221,7 @@ class LayerCall:
 
     def one(self):
         """Returns the only input; raises UnsupportedError for several."""
-        if len(self.inputs) != 1:
-            raise UnsupportedError(f"{len(self.inputs)} inputs are not supported")
-        return self.inputs[0]
+        return only_input(self.inputs)
 
     def plain(self, place):
         """Returns a Place in Keras's axis order."""

@@ -29,10 +29,10 @@ class Place:
     turned: bool = False
     masked: bool = False
 
-    @property
-    def keras_shape(self):
-        """Shape of one example in Keras."""
-        return (*self.shape[1:], self.shape[0]) if self.turned else self.shape
+
+def keras_shape(place):
+    """Returns the shape of one example in Keras, from `shape` and `turned` of a place."""
+    return (*place.shape[1:], place.shape[0]) if place.turned else place.shape
 
 
 def channels_first(rank):
@@ -43,6 +43,10 @@ def channels_first(rank):
 def channels_last(rank):
     """Returns the axis order that moves the first axis to the end."""
     return (*range(1, rank), 0)
+
+
+def flat(array):
+    return array.reshape(-1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from sparkdl.errors import DataError, UnsupportedError
 from sparkdl.interop.hdf5 import array_in, inner, open_untrusted_hdf5
 
 ROOTS = ("layers", "_layer_checkpoint_dependencies")  # the second: Keras 2.12
+NAMES = "weight_names"
 MOST = 1 << 20  # bytes of names in an attribute; Keras splits them at 64,512
 
 
@@ -90,7 +91,7 @@ def by_layer(file, path, taken):
     arrays = [None] * len(taken)
     for layer, indices in layers.items():
         group = inner(root, layer, path, "Keras")
-        names = texts(group, "weight_names", f"{path}, layer {layer!r}")
+        names = weight_names(group, f"{path}, layer {layer!r}")
         if len(names) != len(indices):
             raise DataError(f"{path}: {layer} must hold {len(indices)} arrays, got {len(names)}")
         order = sorted(indices, key=lambda i: (not taken[i].trained, taken[i].rank))
@@ -130,7 +131,7 @@ def optimizer_by_name(file, path):
     if "optimizer_weights" not in file:
         return []
     group = inner(file, "optimizer_weights", path, "Keras")
-    return [member_at(group, name, path) for name in texts(group, "weight_names", path)]
+    return [member_at(group, name, path) for name in weight_names(group, path)]
 
 
 def counter(dataset, path):
@@ -155,16 +156,16 @@ def nested_dataset(group, name, where):
     return dataset(group, last, where)
 
 
-def texts(group, name, where):
-    """Returns the list of texts in an attribute, which may be split into name0, name1 ..."""
-    parts = [name] if name in group.attrs else []
-    while not parts or parts[-1] != name:
-        following = f"{name}{len(parts)}"
+def weight_names(group, where):
+    """Returns the list in `weight_names`, which may be split into weight_names0 and so on."""
+    parts = [NAMES] if NAMES in group.attrs else []
+    while not parts or parts[-1] != NAMES:
+        following = f"{NAMES}{len(parts)}"
         if following not in group.attrs:
             break
         parts.append(following)
     if not parts:
-        raise DataError(f"{where}: must have {name}")
+        raise DataError(f"{where}: must have {NAMES}")
     return [text for part in parts for text in attribute(group, part, where)]
 
 

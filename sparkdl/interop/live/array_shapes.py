@@ -1,4 +1,4 @@
-"""Constraint on names and shapes of a model's arrays."""
+"""Names and shapes of a model's arrays, and the constraint on them in a document."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,3 +23,8 @@ class ArrayShapes(Requirement):
             self.refuse(value, where)
         names = {name for name, _ in pairs if isinstance(name, str)}
         return pairs if len(names) == len(pairs) else self.refuse(value, where)
+
+
+def shapes_of(arrays: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Returns (name, shape) for each pair of a name and an array of the model's framework."""
+    return tuple((name, tuple(array.shape)) for name, array in arrays)

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.folding import SIZES
 from sparkdl.interop.onnx.laid_shapes import FIRST, FLOATS, axes_of, place_of
+from sparkdl.interop.translated_network import need
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,4 @@ class OnnxNode:
             given = self.attributes.get(name, value)
             self.need(given == value, f"{name}={given}")
 
-    def need(self, holds, what):
-        """Raises UnsupportedError with `what` as its reason unless `holds`."""
-        if not holds:
-            raise UnsupportedError(f"{what} is not supported")
+    need = staticmethod(need)

@@ -10,6 +10,7 @@ from sparkdl.data import files
 from sparkdl.errors import ShapeError, UnsupportedError
 from sparkdl.interop.onnx.bag_operations import BagWriter
 from sparkdl.interop.onnx.operations import WRITERS
+from sparkdl.interop.translated_network import need
 from sparkdl.nn.execution.inference_graph import inference_graph, parts_of
 from sparkdl.training.saving.stored_tables import read_tables
 
@@ -203,9 +204,7 @@ class OnnxWriter:
         """Returns whether a length depends on the batch size."""
         return length > 0 and length % self.batch == 0
 
-    def need(self, holds, what):
-        if not holds:
-            raise UnsupportedError(f"{what} is not supported")
+    need = staticmethod(need)
 
     def describe_inputs(self, graph):
         """Returns the ValueInfoProtos of the inputs; bags become inputs of ids."""

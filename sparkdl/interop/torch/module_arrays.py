@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparkdl.errors import ConfigError, DataError, ShapeError, brief, needs_package
+from sparkdl.interop.live.array_shapes import shapes_of
 from sparkdl.interop.live.random_state import keeping_states
 
 MASK = "mask"  # value of TorchModel.padding: the module gets a mask
@@ -116,10 +117,6 @@ def constants(module: Any) -> list[tuple[str, Any]]:
 def trained(module: Any) -> list[tuple[str, Any]]:
     """Returns [(name, parameter)] of trained parameters; shared ones occur once."""
     return [(name, p) for name, p in module.named_parameters() if p.requires_grad]
-
-
-def shapes_of(arrays: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    return tuple((name, tuple(array.shape)) for name, array in arrays)
 
 
 def first_values(spec: ModuleSpec) -> dict[str, np.ndarray]:

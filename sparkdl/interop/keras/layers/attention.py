@@ -5,7 +5,7 @@ from functools import partial
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.layers.common import biased
 from sparkdl.interop.keras.members import constraint, initializer, regularizer
-from sparkdl.interop.keras.places import Take
+from sparkdl.interop.keras.places import Take, flat
 from sparkdl.nn import layers as nn
 
 PARTS = {"query": "q", "key": "k", "value": "v", "output": "o"}
@@ -73,10 +73,6 @@ def takes(layer):
             shape = shape if part != "o" else None
             found.append(Take(ours=f"b{part}", change=flat, path=path, shape=shape))
     return found
-
-
-def flat(bias):
-    return bias.reshape(-1)
 
 
 def split_in(heads, shape):

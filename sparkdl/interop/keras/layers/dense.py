@@ -4,7 +4,7 @@ from math import prod
 
 from sparkdl.interop.keras.layers.common import activated, check_softmax, weighted
 from sparkdl.interop.keras.members import activation, constraint, initializer, regularizer
-from sparkdl.interop.keras.places import Take
+from sparkdl.interop.keras.places import Take, flat
 from sparkdl.nn import layers as nn
 
 
@@ -103,10 +103,6 @@ def prelu(at):
     )
     alpha = Take(ours="alpha", change=flat, shape=lambda shape: (1,) * (rank - 1) + shape)
     return at.add(layer, x, takes=[alpha])
-
-
-def flat(array):
-    return array.reshape(-1)
 
 
 DENSE = {

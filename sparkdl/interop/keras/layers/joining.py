@@ -3,7 +3,7 @@
 from functools import partial
 
 from sparkdl.errors import UnsupportedError
-from sparkdl.interop.keras.places import no_masks
+from sparkdl.interop.keras.places import keras_shape, no_masks
 from sparkdl.nn import layers as nn
 
 
@@ -21,7 +21,7 @@ def gate(at, operation):
     channels = (wide.shape[0], *[1] * (len(wide.shape) - 1))
     fits = len(two) == 2 and len(wide.shape) > 2 and narrow.shape == channels
     if not fits or operation not in ("add", "product"):
-        raise UnsupportedError(f"broadcasting of {[p.keras_shape for p in at.inputs]}")
+        raise UnsupportedError(f"broadcasting of {[keras_shape(p) for p in at.inputs]}")
     row = at.add(nn.Reshape(shape=narrow.shape[:1]), narrow, turned=False, helper=True)
     return at.add(nn.Broadcasting(operation=operation), wide, row)
 

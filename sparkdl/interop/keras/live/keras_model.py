@@ -15,9 +15,9 @@ from sparkdl.interop.keras.live.variables import (
     build_model,
     first_values,
     kept,
-    shapes_of,
     trained,
 )
+from sparkdl.interop.live.array_shapes import shapes_of
 from sparkdl.interop.live.live_model import LiveModel
 from sparkdl.interop.live.maker import MakerOption
 from sparkdl.nn.networks.sequential import NetworkConf

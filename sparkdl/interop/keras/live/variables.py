@@ -72,10 +72,6 @@ def to_numpy(variable: Any) -> np.ndarray:
     return np.array(keras.ops.convert_to_numpy(variable.value))
 
 
-def shapes_of(variables: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    return tuple((name, tuple(variable.shape)) for name, variable in variables)
-
-
 def first_values(maker: Any, seed: int, backend: str | None) -> dict[str, np.ndarray]:
     """Returns {name: initial value} of a new model's variables."""
     model = build_model(maker, seed, backend)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from sparkdl.errors import SparkdlError, UnsupportedError
-from sparkdl.interop.keras.places import channels_first, channels_last
+from sparkdl.interop.keras.places import channels_first, channels_last, keras_shape
 from sparkdl.interop.keras.twins import document
 from sparkdl.interop.keras.writing.heads import HEADS
 from sparkdl.interop.keras.writing.layer_order import layer_order
@@ -35,13 +35,8 @@ class Tensor:
     backwards: bool = False
 
     @property
-    def keras_shape(self):
-        """Shape of one example in Keras."""
-        return (*self.shape[1:], self.shape[0]) if self.turned else self.shape
-
-    @property
     def document(self):
-        shape = [None, *self.keras_shape]
+        shape = [None, *keras_shape(self)]
         config = {"shape": shape, "dtype": "float32"}
         config["keras_history"] = [self.layer, self.call, 0]
         return {"class_name": "__keras_tensor__", "config": config}

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sparkdl.errors import UnsupportedError
 from sparkdl.interop.torch.aten.node import Place
 from sparkdl.interop.torch.aten.trained_arrays import is_frozen
+from sparkdl.interop.translated_network import need
 from sparkdl.nn import layers as nn
 
 log = logging.getLogger(__name__)
@@ -115,9 +115,3 @@ def is_causal(mask):
     if values.dtype == bool:
         return bool((values == later).all())
     return bool((np.isneginf(values) == later).all() and (values[~later] == 0).all())
-
-
-def need(holds, what):
-    """Raises UnsupportedError with `what` as its reason unless `holds`."""
-    if not holds:
-        raise UnsupportedError(f"{what} is not supported")

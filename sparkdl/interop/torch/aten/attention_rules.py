@@ -34,12 +34,12 @@ def dot_product_attention(node):
     scores = node.add(line(scale=float(scale)), scores)
     computed, mask = (mask, None) if isinstance(mask, Place) else (None, mask)
     if computed:
-        scores = hide(node, scores, computed, "attn_mask")
+        scores = hide(node, scores, computed)
     hidden = hidden_by(mask, scores.shape, node["is_causal"])
     scores = scores if hidden is None else with_constant(node, "add", scores, hidden)
     shares = along_last_axis(node, "softmax", scores)
     if computed:
-        shares = without_hidden(node, shares, computed, "attn_mask")
+        shares = without_hidden(node, shares, computed)
     if node["dropout_p"]:
         shares = node.add(nn.Dropout(rate=node["dropout_p"]), shares)
     return node.add(nn.MatMul(), shares, v)

@@ -44,16 +44,16 @@ def opposite_of(node, mask):
     return node.add(line(scale=-1.0, shift=1.0), mask)
 
 
-def hide(node, scores, mask, name):
+def hide(node, scores, mask):
     """Adds a computed mask to scores: numbers, or booleans of what is seen."""
-    if node.kinds[name] == BOOL:
+    if node.kinds["attn_mask"] == BOOL:
         mask = node.add(line(scale=-float(HIDDEN), shift=float(HIDDEN)), mask)
     return add_narrow(node, scores, mask)
 
 
-def without_hidden(node, shares, mask, name):
+def without_hidden(node, shares, mask):
     """Returns shares of attention, 0 in rows of which a mask shows nothing, as torch has them."""
-    if node.kinds[name] != BOOL:
+    if node.kinds["attn_mask"] != BOOL:
         mask = shown_by(node, mask)
     count = node.add(nn.Reduce(operation="sum", axis=len(mask.shape) - 1), mask)
     column = node.add(nn.Reshape(shape=(*mask.shape[:-1], 1)), count)

@@ -9,7 +9,7 @@ from sparkdl.engine.dtypes import is_narrow, lowest
 from sparkdl.errors import ShapeError, UnsupportedError
 from sparkdl.interop.torch.aten.trained_arrays import TrainedArrays, is_frozen
 from sparkdl.interop.torch.weights.layer_arrays import arrays_for
-from sparkdl.interop.translated_network import free_name
+from sparkdl.interop.translated_network import free_name, need
 from sparkdl.nn import layers as nn
 from sparkdl.nn.activations import Power
 
@@ -92,10 +92,7 @@ class AtenNode:
         """
         return self.network.add(layer, places, self.module, arrays)
 
-    def need(self, holds, what):
-        """Raises UnsupportedError with `what` as its reason unless `holds`."""
-        if not holds:
-            raise UnsupportedError(f"{what} is not supported")
+    need = staticmethod(need)
 
 
 class NetworkParts:

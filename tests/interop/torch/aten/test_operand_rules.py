@@ -6,7 +6,6 @@ import pytest
 from tests.interop.torch.aten.comparison import check_like_torch
 
 torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
-IDS = torch.tensor([[1, 5, 3, 7], [2, 8, 4, 6]])
 THIRD = torch.tensor([False, False, True, False])
 
 
