@@ -9,9 +9,9 @@ import numpy as np
 
 from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.base import Op, register
-from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub
-from sparkdl.engine.ops.normalization import gradient_of_statistics
+from sparkdl.engine.ops.base import register
+from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, sub
+from sparkdl.engine.ops.normalization import NormOp, gradient_of_statistics
 from sparkdl.engine.ops.reduce import mean, reduced_shape
 from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import axis_of, reshape, widen
@@ -19,12 +19,14 @@ from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True)
-class AlongAxisOp(Op):
+class AlongAxisOp(NormOp):
     """Statistics along one axis (not negative), with a weight per index of it."""
 
-    floating = True
     axis: int
     epsilon: float = 1e-5
+
+    def axes(self, x):
+        return (self.axis,)
 
     def others(self, x):
         return tuple(i for i in range(len(x.shape)) if i != self.axis)
@@ -36,13 +38,6 @@ class AlongAxisOp(Op):
     def along(self, v, x):
         """Returns a weight (n,) reshaped to broadcast over x."""
         return reshape(v, reduced_shape(x.shape, self.others(x), True))
-
-    def statistics(self, x):
-        mu = mean(x, self.axis)
-        return mu, mean(square(sub(x, self.wide(mu, x))), self.axis)
-
-    def normalize(self, x, mu, var):
-        return div(sub(x, self.wide(mu, x)), sqrt(add(self.wide(var, x), self.epsilon)))
 
 
 @register

@@ -20,11 +20,24 @@ from sparkdl.engine.ops.shape import reshape, widen
 from sparkdl.errors import ShapeError
 
 
-@dataclass(frozen=True)
-class PerChannelOp(Op):
-    """Statistics per channel: over all axes but 1."""
+class NormOp(Op):
+    """A normalization by mean and variance over `axes(x)`, which `wide` broadcasts over x."""
 
     floating = True
+
+    def statistics(self, x):
+        """Returns (mean, biased variance)."""
+        mu = mean(x, self.axes(x))
+        return mu, mean(square(sub(x, self.wide(mu, x))), self.axes(x))
+
+    def normalize(self, x, mu, var):
+        return div(sub(x, self.wide(mu, x)), sqrt(add(self.wide(var, x), self.epsilon)))
+
+
+@dataclass(frozen=True)
+class PerChannelOp(NormOp):
+    """Statistics per channel: over all axes but 1."""
+
     epsilon: float = 1e-5
 
     def axes(self, x):
@@ -38,13 +51,6 @@ class PerChannelOp(Op):
     def wide(self, v, x):
         """Returns v (C,) reshaped to broadcast over x."""
         return reshape(v, tuple(x.shape[1] if i == 1 else 1 for i in range(len(x.shape))))
-
-    def statistics(self, x):
-        mu = mean(x, self.axes(x))
-        return mu, mean(square(sub(x, self.wide(mu, x))), self.axes(x))
-
-    def normalize(self, x, mu, var):
-        return div(sub(x, self.wide(mu, x)), sqrt(add(self.wide(var, x), self.epsilon)))
 
 
 @register

@@ -5,6 +5,7 @@ from sparkdl.nn.networks.base import Conf
 from sparkdl.training.saving.state import TrainState
 
 CURE = "replace_optimizer(network, optimizer) keeps the weights, and begins the optimizer anew"
+LONGEST = 80  # characters of a text of optimizers in an error
 
 
 def slots_owner(conf: Conf) -> str:
@@ -52,6 +53,6 @@ def check_state(conf: Conf, state: TrainState) -> None:
         )
 
 
-def brief_owner(owner: str, longest: int = 80) -> str:
+def brief_owner(owner: str) -> str:
     """Returns a text of optimizers, truncated if long."""
-    return owner if len(owner) <= longest else f"{owner[:longest]}..."
+    return owner if len(owner) <= LONGEST else f"{owner[:LONGEST]}..."

@@ -21,7 +21,7 @@ from tests.engine.support import distinct, uniform
 A, B, ROW = uniform(0, 3, 4), uniform(1, 3, 4), uniform(2, 4)
 APART, APART2 = distinct(3, 3, 4), distinct(4, 3, 4)[::-1] + 0.01
 POSITIVE, MASK = uniform(5, 3, 4, low=0.3, high=3), (distinct(6, 3, 4) > 0).astype(float)
-IMAGES, OTHER = distinct(7, 2, 4, 7, 6), uniform(8, 2, 4, 7, 6)
+IMAGES = distinct(7, 2, 4, 7, 6)
 LABELS = np.array([0, 3, 1])
 IDS = np.array([5, 9, 2**40 + 1], np.uint64)
 EPOCH = np.asarray(2, np.uint64)

@@ -272,7 +272,6 @@ def test_a_full_peer_costs_a_heartbeat_no_time_and_breaks_no_message():
 
 
 TWO = b'{"meta":{"n":2},"arrays":[]}'
-ONE = b'{"meta":{},"arrays":[["<f4",[2]]]}'
 HOSTILE = {
     "garbage": b"GET / HTTP/1.1\r\nHost: somewhere\r\n",
     "a long text": pack_header(Kind.MESSAGE, length=1 << 40),

@@ -65,6 +65,11 @@ class StoreOptions(Config):
 
     def validate(self):
         super().validate()
-        for name, mode in (("staleness", "bounded"), ("backup", "sync")):
-            holds = getattr(self, name) == 0 or self.mode == mode
-            require(self, name, holds, f"0 in mode {self.mode!r}", f"it belongs to {mode!r}")
+        require_modes(self)
+
+
+def require_modes(config):
+    """Raises ConfigError if `staleness` or `backup` is set in a mode that has none."""
+    for name, mode in (("staleness", "bounded"), ("backup", "sync")):
+        holds = getattr(config, name) == 0 or config.mode == mode
+        require(config, name, holds, f"0 in mode {config.mode!r}", f"it belongs to {mode!r}")

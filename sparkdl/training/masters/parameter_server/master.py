@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparkdl.config import Boolean, Choice, Integer, dataclass, option
-from sparkdl.errors import ConfigError, require
-from sparkdl.exchange.store import MODES
+from sparkdl.errors import ConfigError
+from sparkdl.exchange.store import MODES, require_modes
 from sparkdl.training.masters.base import ResidentMaster
 from sparkdl.training.masters.parameter_server.worker import ParameterServerWorker
 
@@ -81,9 +81,7 @@ class ParameterServer(ResidentMaster):
 
     def validate(self) -> None:
         super().validate()
-        for name, mode in (("backup", "sync"), ("staleness", "bounded")):
-            holds = getattr(self, name) == 0 or self.mode == mode
-            require(self, name, holds, f"0 in mode {self.mode!r}", f"it belongs to {mode!r}")
+        require_modes(self)
 
     def check_network(self, conf: Any) -> None:
         super().check_network(conf)
