@@ -122,7 +122,8 @@ def check_names(cls, options):
     known = {item.name: item for item in fields(cls)}
     for name in options:
         if name not in known:
-            hint = suggestion(name, [*known, *cls.shorthands])
+            kinds = [base.__name__ for base in cls.__mro__]
+            hint = suggestion(name, [*known, *cls.shorthands], kinds=kinds)
             raise ConfigError(f"{cls.__name__} has no field {brief(name)}{hint}")
     for name, item in known.items():
         if not is_optional(item) and name not in options:

@@ -93,7 +93,9 @@ class Member(Config):
         """
         match = find_name(name, cls.members)
         if match is None:
-            end = f", got {brief(name)}{suggestion(name, cls.members, founder(cls).__name__)}"
+            family = founder(cls).__name__
+            hint = suggestion(name, cls.members, family, [f"{family} type"])
+            end = f", got {brief(name)}{hint}"
             raise UnknownMember(f"{where_must_be}{one_of(cls.members, end)}")
         return cls.members[match]
 

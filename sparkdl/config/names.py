@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sparkdl.config import foreign
+from sparkdl.config.foreign_cures import cure_for
 
 SHORT_LIST, LONGEST_LIST = 250, 400  # characters
 LONGEST = 60  # longer names are no misspellings, and slow to compare
@@ -45,8 +46,12 @@ def one_of(known, end):
     return f"one of {len(known)} names{end}{'' if end.endswith('?') else ';'} they are {names}"
 
 
-def suggestion(name: Any, known: Iterable[str], family: str | None = None) -> str:
+def suggestion(
+    name: Any, known: Iterable[str], family: str | None = None, kinds: Iterable[str] = ()
+) -> str:
     """Returns "; did you mean 'units'?" or similar advice for `name`, or "".
+
+    A name in another system comes before names that are spelled alike.
 
     Parameters
     ----------
@@ -55,6 +60,8 @@ def suggestion(name: Any, known: Iterable[str], family: str | None = None) -> st
     known : collection of str
     family : str, optional
         The family whose names in other systems are searched. None: names of options; "": none.
+    kinds : sequence of str
+        Classes that have no such option, the most special first; see foreign_cures.
     """
     if not isinstance(name, str) or len(name) > LONGEST:
         return ""
@@ -62,9 +69,53 @@ def suggestion(name: Any, known: Iterable[str], family: str | None = None) -> st
     if options:
         note = foreign.note(key(name), family)
         return f"; did you mean {' or '.join(map(repr, options))}?{note}"
+    cure = cure_for(key(name), kinds)
+    if cure:
+        return f"; {cure}"
+    match = nearest(name, known)
+    return f"; did you mean {match!r}?" if match else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Returns the member of `known` of which `name` is a misspelling or an abbreviation, or None.
+
+    A misspelling differs in a quarter of the letters at most. Case and separators do not count.
+    """
     exact = {other: other for other in known}
     for table, word in ((exact, name), ({key(other): other for other in known}, key(name))):
-        close = get_close_matches(word, list(table), n=1, cutoff=0.5)
-        if close:
-            return f"; did you mean {table[close[0]]!r}?"
-    return ""
+        for close in get_close_matches(word, list(table), n=3, cutoff=0.6):
+            if edits(word, close) <= edits_allowed(word, close):
+                return table[close]
+    longer = [other for other in known if is_abbreviation(name, other)]
+    return longer[0] if len(longer) == 1 else None
+
+
+def edits_allowed(word: str, other: str) -> int:
+    """Returns how many letters of a misspelling may differ: none of two, one of three to seven."""
+    longest = max(len(word), len(other))
+    return longest // 4 if longest > 3 else longest // 3
+
+
+def edits(word: str, other: str) -> int:
+    """Returns how many letters to insert, remove, change or swap with the next one.
+
+    This is the optimal string alignment distance (Damerau, A technique for computer detection and
+    correction of spelling errors, 1964).
+    """
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, letter in enumerate(word, 1):
+        row = [i]
+        for j, here in enumerate(other, 1):
+            best = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != here))
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == here:
+                best = min(best, before[j - 2] + 1)
+            row.append(best)
+        before, last = last, row
+    return last[-1]
+
+
+def is_abbreviation(name: str, other: str) -> bool:
+    """Returns whether `other` is one longer word that begins with `name`, as "init" does."""
+    has_as_many_words = name.count("_") == other.count("_")
+    return len(name) >= 3 and has_as_many_words and key(other).startswith(key(name))

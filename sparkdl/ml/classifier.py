@@ -10,6 +10,7 @@ from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame
 
 from sparkdl.config.calls import refuse_unknown_options
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError
 from sparkdl.ml.columns import keep_own_name, only_names
@@ -111,6 +112,7 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
     >>> model.transform(test).select("prediction", "probability")
     """
 
+    @refuse_unknown_options
     @refuse_unknown_options
     @keyword_only
     def __init__(

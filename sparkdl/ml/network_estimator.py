@@ -8,6 +8,7 @@ from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame
 
 from sparkdl.config.calls import refuse_unknown_options
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.transforms.base import Transform
 from sparkdl.ml.columns import keep_own_name, output_names, several_names
 from sparkdl.ml.estimator import NetworkEstimator
@@ -89,6 +90,7 @@ class SparkNetworkEstimator(NetworkEstimator, SeveralColumns):
         Number of workers. Default: the master's, as many as the cluster runs at once.
     """
 
+    @refuse_unknown_options
     @refuse_unknown_options
     @keyword_only
     def __init__(

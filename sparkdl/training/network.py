@@ -76,6 +76,7 @@ class Network:
         sparkdl.transforms.
     """
 
+    @refuse_unknown_options
     def __init__(self, conf: Conf, state: TrainState | None = None, device: str = "auto") -> None:
         require_conf(conf)
         self.conf, self.device = conf, device

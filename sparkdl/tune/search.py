@@ -87,6 +87,7 @@ class Search:
     >>> search.best_models(3), search.ensemble(3, voting="soft")
     """
 
+    @refuse_unknown_options
     def __init__(
         self,
         sc: SparkContext | SparkSession,

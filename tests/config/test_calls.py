@@ -6,6 +6,8 @@ import re
 import pytest
 
 import sparkdl
+import sparkdl.ml
+import sparkdl.tune
 from sparkdl import AllReduceSGD, Arrays, Network, ParameterAveraging, SparkNetwork
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.config.foreign_calls import ELSEWHERE, SAME
@@ -46,7 +48,6 @@ FOREIGN = {
         "master": "SparkNetwork(sc, conf, tm)",
         "max_epochs": "did you mean 'epochs'?",
         "max_iter": "did you mean 'updates'?",
-        "metrics": "`evaluate` and validation give all figures",
         "nb_epoch": "did you mean 'epochs'?",
         "num_epochs": "did you mean 'epochs'?",
         "num_workers": "ParameterAveraging(workers=4)",
@@ -63,6 +64,13 @@ FOREIGN = {
         "validation_steps": "all records of `validation` count",
         "verbose": "listeners=[ProgressBar()]",
         "weightCol": "did you mean 'weights'?",
+        "gradient_accumulation_steps": "AllReduceSGD(accumulate=4)",
+        "minPartitions": "workers= of the training master",
+        "num_proc": "ParameterAveraging(workers=4)",
+        "num_processes": "ParameterAveraging(workers=4)",
+        "patience": "listeners=[EarlyStopping(patience=5)]",
+        "resources": "SparkNetwork(sc, conf, tm, resources=profile)",
+        "use_gpu": "ParameterAveraging(device='cuda')",
         "workers": "ParameterAveraging(workers=4)",
         "x": "did you mean 'data'?",
         "y": "an RDD of (features, label) pairs or a DataFrame",
@@ -80,7 +88,6 @@ FOREIGN = {
     "SparkNetwork.evaluate": {
         "batch_size": "does not depend on it",
         "callbacks": "listeners are told of a fit alone",
-        "metrics": "the Evaluation that is returned has all figures",
         "return_dict": "evaluate(...).figures() is a dict",
         "sample_weight": "each record counts once",
         "steps": "all records count",
@@ -91,8 +98,9 @@ FOREIGN = {
     "SparkNetwork.predict": {
         "batch_size": "does not depend on it",
         "callbacks": "listeners are told of a fit alone",
-        "predictionCol": "withColumnRenamed('prediction', ...)",
-        "outputCol": "withColumnRenamed('prediction', ...)",
+        "predictionCol": "did you mean 'prediction'?",
+        "probabilityCol": "did you mean 'probability'?",
+        "outputCol": "did you mean 'prediction'?",
         "steps": "all records are predicted",
         "verbose": "Spark shows the progress of its jobs",
         "x": "did you mean 'data'?",
@@ -101,6 +109,42 @@ FOREIGN = {
     "CaffeSolver.fit": {"callbacks": "listeners=[...]", "max_iter": "did you mean 'updates'?"},
 }
 CONSTRUCTORS = {
+    "Network": {
+        "epochs": "it is fit's: net.fit((x, y), epochs=5)",
+        "master": "net.fit((x, y), master=ParameterAveraging(workers=4))",
+        "model": "did you mean 'conf'?",
+    },
+    "Search": {
+        "max_evals": "search.fit(data, trials=20)",
+        "metric": "did you mean 'monitor'?",
+        "n_jobs": "did you mean 'parallelism'?",
+        "sampler": "optuna.create_study(sampler=...)",
+        "space": "did you mean 'define'?",
+    },
+    "SparkNetwork": {
+        "custom_objects": "an imported subclass of Layer is known by its name",
+        "frequency": "ParameterAveraging(averaging_frequency=5)",
+        "master": "did you mean 'tm'?",
+        "mode": "ParameterServer(mode='async')",
+        "model": "did you mean 'conf'?",
+        "num_workers": "ParameterAveraging(workers=4)",
+        "parameter_server_mode": "parameter servers use their own sockets",
+        "port": "ParameterServer(ports='40000-40100')",
+    },
+    "SparkNetworkClassifier": {
+        "device": "master=ParameterAveraging(device='cuda')",
+        "early_stopping_rounds": "did you mean 'patience'?",
+        "epochs": "did you mean 'maxIter'?",
+        "features_col": "did you mean 'featuresCol'?",
+        "label_col": "did you mean 'labelCol'?",
+        "n_estimators": "did you mean 'maxIter'?",
+        "num_workers": "did you mean 'numWorkers'?",
+        "tm": "did you mean 'master'?",
+        "verbose": "listeners=[ProgressBar()]",
+        "weight_col": "did you mean 'weightCol'?",
+    },
+    "SparkNetworkEstimator": {"epochs": "did you mean 'maxIter'?"},
+    "SparkNetworkRegressor": {"label_col": "did you mean 'labelCol'?"},
     "EarlyStopping": {
         "pateince": "did you mean 'patience'?",
         "verbose": "leave it out: history.end_reason says why a fit ended",
@@ -122,6 +166,12 @@ MADE = [(owner, name) for owner, names in CONSTRUCTORS.items() for name in names
 ROWS = [(method, name) for method, names in FOREIGN.items() for name in names]
 
 
+def public(name):
+    """Returns the public class of this name."""
+    places = sparkdl, sparkdl.ml, sparkdl.tune
+    return next(getattr(place, name) for place in places if name in place.__all__)
+
+
 def called(method, **options):
     """Returns the error message of a call with these options."""
     owner, _, call = method.partition(".")
@@ -139,9 +189,9 @@ def test_an_option_from_elsewhere_is_refused_with_the_cure(method, name):
 
 
 @pytest.mark.parametrize("owner, name", MADE, ids=[f"{o}-{n}" for o, n in MADE])
-def test_an_option_that_a_listener_has_not_is_refused_with_the_cure(owner, name):
+def test_an_option_that_a_constructor_has_not_is_refused_with_the_cure(owner, name):
     with pytest.raises(ConfigError) as caught:
-        getattr(sparkdl, owner)(**{name: print})
+        public(owner)(**{name: print})
     assert str(caught.value).startswith(f"{owner} has no option '{name}'; ")
     assert CONSTRUCTORS[owner][name] in str(caught.value)
 
@@ -153,13 +203,17 @@ def test_every_entry_of_the_tables_is_one_that_a_method_can_tell():
     words = [word for table in ELSEWHERE.values() for word in table]
     assert [word for word in [*SAME, *words] if word != key(word)] == []
     known = {one.name for method in METHODS for one in parameters(method)}
+    made = [inspect.signature(public(owner)) for owner in CONSTRUCTORS]
+    known |= {name for one in made for name in one.parameters}
+    known |= {*inspect.signature(sparkdl.tune.Search.fit).parameters}
     assert {name for names in SAME.values() for name in names.split()} <= known
 
 
 def test_what_a_cure_writes_down_is_there():
     text = " ".join(cure for table in ELSEWHERE.values() for cure in table.values())
     for name in {*re.findall(r"\b([A-Z]\w+)\(", text)} - {"SoftmaxCrossEntropy"}:
-        assert hasattr(sparkdl, name), name
+        places = sparkdl, sparkdl.clipping
+        assert any(hasattr(place, name) for place in places), name
     assert ParameterAveraging(averaging_frequency=5, workers=4, seed=1, prefetch=4).workers == 4
     assert sparkdl.losses.SoftmaxCrossEntropy(class_weights=[1, 3])
     assert Arrays({"features": [[1.0]], "weights": [1.0]}, [0]).columns["weights"] == [1.0]

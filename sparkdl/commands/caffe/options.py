@@ -112,7 +112,7 @@ def check_values(given):
 
 def check_one_of(name, value, known, cure=""):
     if value not in known:
-        end = suggestion(value, known) or (cure and f"; {cure}")
+        end = suggestion(value, known, "") or (cure and f"; {cure}")
         raise ConfigError(f"-{name} must be one of {', '.join(known)}, got {value!r}{end}")
 
 

@@ -206,4 +206,5 @@ def check(network, inputs, outputs):
     scores = [place.name + Z for place in network.outputs]
     for name in outputs:
         if name not in known and name not in scores:
-            raise ConfigError(f"no layer {name!r}{suggestion(name, known)}; the layers are {known}")
+            hint = suggestion(name, known, "")
+            raise ConfigError(f"no layer {name!r}{hint}; the layers are {known}")

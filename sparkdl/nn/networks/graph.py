@@ -282,5 +282,5 @@ def check_sources(graph: "GraphConf") -> None:
     for vertex in graph.vertices:
         for name in (*vertex.inputs, *([vertex.shares] if vertex.shares else [])):
             if name not in names:
-                end = suggestion(name, names)
+                end = suggestion(name, names, "")
                 raise ConfigError(f"{vertex.name} reads {name!r}, which does not exist{end}")

@@ -88,7 +88,7 @@ def name_to_keep(conf: Conf, vertices: list[Vertex], layer: Layer, after: str | 
         after = unread[0] if len(unread) == 1 else None
     if after not in names:
         listed = f"; give one of {', '.join(names)}" if names else "; there is no layer but outputs"
-        cure = suggestion(after, names) or listed
+        cure = suggestion(after, names, "") or listed
         raise ConfigError(f"replace_output.after must name a layer to keep, got {after!r}{cure}")
     return after
 

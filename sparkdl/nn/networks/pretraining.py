@@ -39,7 +39,7 @@ def pretraining(conf: "Conf", name: str) -> GraphConf:
     known = unsupervised_layers(conf)
     if name not in known:
         raise ConfigError(
-            f"no layer {name!r} learns without labels{suggestion(name, known)}: {known}"
+            f"no layer {name!r} learns without labels{suggestion(name, known, '')}: {known}"
         )
     needed = ancestors(conf, name)
     vertices = [vertex(place, name) for place in conf.stack if place.name in needed]

@@ -7,6 +7,7 @@ from typing import Any, ParamSpec
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.errors import ConfigError
 from sparkdl.spark.connect.sessions import is_connect
 
@@ -18,8 +19,12 @@ STOPPED = (
 
 
 def needs_session(constructor: Callable[P, None]) -> Callable[P, None]:
-    """Makes a constructor check that its first argument is a running session or context."""
+    """Makes a constructor check that its first argument is a running session or context.
 
+    Unknown options are refused as by `refuse_unknown_options`.
+    """
+
+    @refuse_unknown_options
     @wraps(constructor)
     def checked(*values: P.args, **options: P.kwargs) -> None:
         given = options["sc"] if "sc" in options else next(iter(values[1:]), None)

@@ -110,7 +110,7 @@ def blobs_of(net, names, flag="-features", stacked=None):
             blobs = ", ".join(dict.fromkeys(known))
             raise ConfigError(
                 f"{flag} must name blobs of {net.name or 'the net'} in phase TEST: {blobs}; "
-                f"got {name!r}{suggestion(name, known)}"
+                f"got {name!r}{suggestion(name, known, '')}"
             )
     parted = {blob: parts for blob, parts in (stacked or {}).items() if blob in names}
     others = [name for name in names if name not in scores and name not in parted]

@@ -172,7 +172,7 @@ def function_of(layer):
     if layer.type not in LAYERS:
         raise ConfigError(
             f"the type must be one of {', '.join(sorted(LAYERS))}, "
-            f"got {layer.type!r}{suggestion(layer.type, LAYERS)}"
+            f"got {layer.type!r}{suggestion(layer.type, LAYERS, '')}"
         )
     check_counts(layer)
     return LAYERS[layer.type]

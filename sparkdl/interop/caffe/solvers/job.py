@@ -82,5 +82,5 @@ def check_shapes(shapes, nets):
         if blob not in known:
             raise ConfigError(
                 f"shapes must be of blobs of data ({', '.join(known)}), got {blob!r}"
-                f"{suggestion(blob, known)}"
+                f"{suggestion(blob, known, '')}"
             )
