@@ -10,7 +10,10 @@ METAVARS = {int: "N", str: "TEXT"}
 TOOLS = ("time", "device_query")
 FORMATS = ("json", "parquet", "orc")
 CONNECTIONS = ("ethernet", "infiniband", "none")
-CAPTIONS = "captions are not converted here; write Parquet with a column for each blob"
+CAPTIONS = (
+    "coco_captions and Vocab of sparkdl.interop.caffe convert captions; write Parquet with a column"
+    " for each blob"
+)
 CONVERT = 'images become an LMDB by sparkdl convert --data "{type: Images, path: ...}"'
 
 

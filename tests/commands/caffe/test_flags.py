@@ -104,7 +104,7 @@ REFUSED = {
     f"{USE} -gpu 0": "-gpu is not supported; -devices says how many",
     f"{USE} -solver s": "-solver is not supported; give it as -conf",
     f"{USE} -imageRoot here": "-imageRoot is not supported; images become an LMDB by sparkdl",
-    f"{USE} -vocabSize 9": "-vocabSize is not supported; captions are not converted here",
+    f"{USE} -vocabSize 9": "-vocabSize is not supported; coco_captions and Vocab of sparkdl",
     "train -conf s": "a tool must be time or device_query, got 'train'; modes are flags: -train",
 }
 
