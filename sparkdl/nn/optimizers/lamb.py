@@ -1,17 +1,15 @@
 """Adam with layer-wise step sizes, for large batches."""
 
-from typing import ClassVar
-
-from sparkdl.config import Boolean, dataclass, option
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.optimizers.adam import Adam
-from sparkdl.nn.optimizers.trust import scale_by_trust_ratio
+from sparkdl.nn.optimizers.trust import TrustScaled, scale_by_trust_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lamb(Adam):
+class Lamb(TrustScaled, Adam):
     """Adam's step at rate 1, less weight_decay w, scaled to the length of w array by array.
 
     As with l1 and l2, biases and batch normalization are not decayed. optax computes the same with
@@ -23,13 +21,8 @@ class Lamb(Adam):
     algorithm 2, with the identity as phi.
     """
 
-    elementwise: ClassVar[bool] = False
-
     epsilon: float = 1e-6
     weight_decay: float = 0.01
-    vectors: bool = option(
-        Boolean(), "Whether arrays of one axis (biases, gains) are scaled too.", default=False
-    )
 
     def move(
         self,

@@ -1,17 +1,15 @@
 """Momentum with layer-wise step sizes, for large batches."""
 
-from typing import ClassVar
-
-from sparkdl.config import Boolean, Number, dataclass, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.optimizers.momentum import Momentum
-from sparkdl.nn.optimizers.trust import scale_by_trust_ratio
+from sparkdl.nn.optimizers.trust import TrustScaled, scale_by_trust_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lars(Momentum):
+class Lars(TrustScaled, Momentum):
     """Momentum on u = g + weight_decay w, scaled by trust |w| / (|u| + epsilon) array by array.
 
     As with l1 and l2, biases and batch normalization are not decayed. optax computes the same with
@@ -22,8 +20,6 @@ class Lars(Momentum):
     You, Gitman and Ginsburg, Large batch training of convolutional networks (2017), algorithm 1.
     """
 
-    elementwise: ClassVar[bool] = False
-
     trust: float = option(
         Number(above=0),
         "Length of a step at rate 1 as a share of the length of the array.",
@@ -31,9 +27,6 @@ class Lars(Momentum):
     )
     epsilon: float = option(
         Number(minimum=0), "Number added to the divisor of the trust.", default=0.0
-    )
-    vectors: bool = option(
-        Boolean(), "Whether arrays of one axis (biases, gains) are scaled too.", default=False
     )
 
     def move(

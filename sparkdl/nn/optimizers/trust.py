@@ -1,9 +1,24 @@
 """Trust ratios: step sizes relative to the norm of each array, for batches of thousands."""
 
+from typing import ClassVar
+
+from sparkdl.config import Boolean, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.clipping import norm
 from sparkdl.nn.hints import Value
 from sparkdl.nn.layout import Layout, cut
+from sparkdl.nn.optimizers.base import Optimizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrustScaled(Optimizer, abstract=True):
+    """An optimizer that scales its steps by trust ratios, array by array."""
+
+    elementwise: ClassVar[bool] = False
+
+    vectors: bool = option(
+        Boolean(), "Whether arrays of one axis (biases, gains) are scaled too.", default=False
+    )
 
 
 def scale_by_trust_ratio(
