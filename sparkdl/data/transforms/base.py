@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from sparkdl import philox
-from sparkdl.config import FrozenFields, Member, Sizes, Text, dataclass, option, suggestion
-from sparkdl.config.field_types import TwoSizes
+from sparkdl.config import FrozenFields, Member, Text, dataclass, option, suggestion
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.transforms.pixels import Pixels, as_pixels, compute_pixels
 from sparkdl.errors import ConfigError, ShapeError
@@ -140,11 +139,10 @@ def record_shapes(transform: Any, shapes: dict[str, Any]) -> dict[str, Any]:
     return shapes if known is None else known(shapes)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResizingTransform(Transform, abstract=True):
-    """A transform of images (C, H, W) of any size into images of one size."""
+    """A transform of images (C, H, W) of any size into images of one `size`."""
 
-    size: TwoSizes = option(Sizes(axes=2, spread=True), "Height and width of the result.")
+    size: Any  # (height, width), an option of each subclass
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (image_shape(self, shape)[0], *self.size)

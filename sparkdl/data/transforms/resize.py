@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sparkdl.config import dataclass
+from sparkdl.config import Sizes, dataclass, option
+from sparkdl.config.field_types import TwoSizes
 from sparkdl.data.transforms.base import Chance, ResizingTransform, image_shape
 from sparkdl.data.transforms.interpolate import bilinear, round_to
 
@@ -15,6 +16,8 @@ class Resize(ResizingTransform):
     ----------
     torch.nn.functional.interpolate, bilinear with align_corners=False and without antialias.
     """
+
+    size: TwoSizes = option(Sizes(axes=2, spread=True), "Height and width.")
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         image_shape(self, x.shape[1:])

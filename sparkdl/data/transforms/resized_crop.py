@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparkdl.config import Number, Sizes, dataclass, option
-from sparkdl.config.field_types import TwoNumbers
+from sparkdl.config.field_types import TwoNumbers, TwoSizes
 from sparkdl.data.transforms.base import Chance, ResizingTransform, image_shape
 from sparkdl.data.transforms.interpolate import bilinear, round_to
 from sparkdl.errors import require
@@ -26,6 +26,7 @@ class RandomResizedCrop(ResizingTransform):
     Szegedy et al., Going deeper with convolutions (2014), section 6; torchvision RandomResizedCrop.
     """
 
+    size: TwoSizes = option(Sizes(axes=2, spread=True), "Height and width of the result.")
     area: TwoNumbers = option(
         Sizes(axes=2, of=Number(above=0, maximum=1), spread=True),
         "Smallest and largest share of the image's area.",
