@@ -2,22 +2,19 @@
 
 import logging
 from collections.abc import Iterable
-from functools import partial
 from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from pyspark import SparkContext
 from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.config.calls import refuse_unknown_options
-from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError
 from sparkdl.interop.recipes import is_description, recipe_of
 from sparkdl.nn import Conf
 from sparkdl.own_folders import check_budgets
 from sparkdl.spark.connect.sessions import (
-    are_of_one_session,
     check_client,
     current_session,
     is_connect,
@@ -33,6 +30,7 @@ from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.page_link import link_page
 from sparkdl.spark.jobs.running_context import needs_session, require_running
 from sparkdl.spark.jobs.task_resources import known_profile
+from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.own_settings import check_own_settings
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import (
@@ -45,8 +43,8 @@ from sparkdl.spark.records.records import (
 from sparkdl.spark.records.validation_records import open_validation
 from sparkdl.spark.streaming.stream_fit import fit_micro_batches
 from sparkdl.spark.workers import SparkWorkers
-from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
+from sparkdl.training.evaluation.metrics import MetricsGiven, metrics_of
 from sparkdl.training.fit.network_fit import check_followers, fit_network, require_tests
 from sparkdl.training.foreign_models import require_conf
 from sparkdl.training.inputs.division import divide, require_whole
@@ -161,6 +159,7 @@ class SparkNetwork(NetworkInUse):
         class_weight: dict[int, float] | None = None,
         validate_every: int | None = None,
         validate_first: bool | None = None,
+        metrics: MetricsGiven = None,
         listeners: Iterable[Listener] = (),
         checkpoints: Checkpoints | None = None,
         resume: str | PathLike[str] | bool | None = None,
@@ -205,6 +204,9 @@ class SparkNetwork(NetworkInUse):
         validate_first : bool, optional
             Whether to evaluate before the first update too. Default: False, or a solver's
             test_initialization.
+        metrics : {name: metric} or sequence of metrics, optional
+            Metrics of your own for each evaluation, as in `evaluate`; listeners monitor them as
+            "validation name".
         listeners : sequence of Listener
             Called on the driver during the fit, in this order.
         checkpoints : Checkpoints, optional
@@ -236,6 +238,8 @@ class SparkNetwork(NetworkInUse):
         marks: dict[str, Any] = {"updates": updates, "validate_every": validate_every}
         marks |= {"validate_first": validate_first, "resume": resume}
         division = divide(self.conf, self.master, validation, validation_split, class_weight)
+        own = metrics_of(metrics, self.conf)
+        own.check_sending(check_pickles, functions=is_connect(self.sc))
         if is_connect(self.sc):
             self._require_frames(data, validation, trigger)
         else:
@@ -245,14 +249,16 @@ class SparkNetwork(NetworkInUse):
             names: dict[str, Any] = {"features": features, "label": label, "weights": weights}
             names |= {"epochs": epochs, "validation": validation, "transform": transform}
             names |= {"validation_split": validation_split, "class_weight": class_weight}
+            names |= {"metrics": metrics}
             return fit_micro_batches(self, data, trigger, names, listeners, checkpoints, marks)
         if trigger is not None:
             raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")
-        require_tests(validate_every, validate_first, self.recipe, validation, validation_split)
+        tests = self.recipe, validation, validation_split
+        require_tests(validate_every, validate_first, metrics, *tests)
         options = marks | {"listeners": listeners, "checkpoints": checkpoints}
         if is_connect(self.sc):
             source = SparkRecords(data, features, label, weights, transform)
-            options["validate_first"] = bool(validate_first)
+            options |= {"validate_first": bool(validate_first), "metrics": own}
             self._remember(source)
             return self._fit_on_connect(source, epochs, validation, division, options)
         master = self.master
@@ -270,10 +276,10 @@ class SparkNetwork(NetworkInUse):
         with living_jvm("the fit"), one_call(self.sc):
             link_page(self.sc, listeners)
             if (recipe := self.recipe) is not None:
-                require_whole(division)
+                require_whole(division, metrics)
                 on = recipe_validation(self.sc, recipe, validation, records)
                 return recipe.train(source, workers, on, self._evaluate, epochs=epochs, **options)
-            options |= {"evaluate": self._evaluate, "changes": division.training}
+            options |= {"evaluate": self._evaluate, "changes": division.training, "metrics": own}
             options["validate_first"] = bool(validate_first)
             held_out = None if validation is None else records(validation)
             if division.held_out is not None:
@@ -292,50 +298,6 @@ class SparkNetwork(NetworkInUse):
         """
         return validation_frame(current_session(self.sc), history)
 
-    @refuse_unknown_options
-    def evaluate(
-        self,
-        data: Data,
-        *,
-        features: str = "features",
-        label: str = "label",
-        transform: Change | Literal[False] | None = None,
-        device: str | None = None,
-    ) -> Evaluation:
-        """Evaluates the network on labelled data and returns an Evaluation.
-
-        Parameters
-        ----------
-        data : data
-        features, label : str
-            Column names, for records with named columns.
-        transform : callable, optional
-            Function applied to minibatches of an RDD or DataFrame; see sparkdl.transforms. None:
-            the transform of the fit, which is saved with the network. False: no transform.
-        device : "auto", "cpu" or "cuda", optional
-            None: the master's.
-        """
-        require_running(self.sc)
-        transform = self.transform_for(data, transform)
-        records = SparkRecords(data, features, label, transform=transform)
-        if is_connect(self.sc):
-            self._require_frames(data)
-        return self.evaluate_by(partial(Evaluator, self.conf), records, device)
-
-    @refuse_unknown_options
-    def score(
-        self,
-        data: Data,
-        *,
-        features: str = "features",
-        label: str = "label",
-        transform: Change | Literal[False] | None = None,
-        device: str | None = None,
-    ) -> float:
-        """Returns the mean loss over labelled data; the options are those of `evaluate`."""
-        options: dict[str, Any] = {"features": features, "label": label, "transform": transform}
-        return self.evaluate(data, device=device, **options).loss
-
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Writes configuration and vectors to a directory.
 
@@ -351,22 +313,6 @@ class SparkNetwork(NetworkInUse):
     def summary(self, batch_size: int = 64) -> str:
         """Returns a table of layers, output shapes and parameters, with the memory of a step."""
         return self.conf.summary(batch_size)
-
-    def _require_frames(self, data, validation=None, trigger=None):
-        """Raises UnsupportedError if data needs a SparkContext, ConfigError for two sessions."""
-        if self.recipe is not None:
-            cure = "its sources are read with RDDs; give a network and a DataFrame"
-            raise unsupported("a solver file", cure)
-        for given in (data, *([] if validation is None else [validation])):
-            if not is_frame(given):
-                raise unsupported(kind_of(given), "data must be a DataFrame of its session")
-            if given.isStreaming or trigger is not None:
-                raise unsupported("a stream", "give a DataFrame that does not stream")
-        if validation is not None and not are_of_one_session(validation, data):
-            raise ConfigError(
-                "validation must be a DataFrame of the same session as data, got one of another; "
-                "make both with one SparkSession"
-            )
 
     def _fit_on_connect(self, source, epochs, validation, division, options):
         from sparkdl.spark.connect.fit import fit as connect_fit  # most sessions don't need it

@@ -2,30 +2,21 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from multiprocessing.reduction import ForkingPickler
 from os import PathLike
 from typing import Any, Self
 
-import numpy as np
-
 from sparkdl.cached_value import cached_value
 from sparkdl.config.calls import refuse_unknown_options
-from sparkdl.data.readers.ndarray.arrays import Arrays
-from sparkdl.data.source import check_batches
-from sparkdl.errors import ConfigError, DataError, require
+from sparkdl.errors import ConfigError, require
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.execution.device import DEVICES, backend_for
 from sparkdl.nn.execution.replica import Replica, make_replica
-from sparkdl.nn.inputs.tbptt import check_carries
 from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.solvers import Lbfgs
 from sparkdl.nn.solvers.base import Solution, Solver
 from sparkdl.training.evaluation import Evaluation
-from sparkdl.training.evaluation.batch_evaluation import (
-    BATCH,
-    evaluate_batches,
-    new_evaluation,
-    pieces,
-)
+from sparkdl.training.evaluation.metrics import MetricsGiven, metrics_of
 from sparkdl.training.fit.full_batch import solve
 from sparkdl.training.fit.network_fit import (
     UnfinishedFit,
@@ -36,27 +27,24 @@ from sparkdl.training.fit.network_fit import (
 from sparkdl.training.fit.pretraining import pretrain_layers
 from sparkdl.training.foreign_models import require_conf
 from sparkdl.training.inputs.division import divide
-from sparkdl.training.inputs.minibatch import check_batch_size
-from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import Data, as_source
+from sparkdl.training.local_inference import LocalInference
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.default import default_master
 from sparkdl.training.masters.requirements import require_workers
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
-from sparkdl.training.rounds.replica import map_tables
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.saving.manifest import refuse_model
 from sparkdl.training.saving.model_directory import load_model, save_model
 from sparkdl.training.saving.saved_transform import transform_from_json, transform_to_json
 from sparkdl.training.saving.slots_owner import check_state, slots_owner
 from sparkdl.training.saving.state import TrainState
-from sparkdl.training.saving.stored_tables import StoredTables
 from sparkdl.training.workers.base import Workers
 from sparkdl.training.workers.local import LocalWorkers
 
 
-class Network:
+class Network(LocalInference):
     """A network and the state of its training.
 
     Parameters
@@ -111,6 +99,7 @@ class Network:
         validate_every: int | None = None,
         validate_first: bool = False,
         evaluate: Callable[..., Evaluation] | None = None,
+        metrics: MetricsGiven = None,
         listeners: Iterable[Listener] = (),
         checkpoints: Checkpoints | None = None,
         resume: str | PathLike[str] | bool | None = None,
@@ -146,6 +135,9 @@ class Network:
             Whether to evaluate before the first update, too.
         evaluate : function (state, validation) -> Evaluation, optional
             Called instead of evaluating in this process; `validation` may then be anything.
+        metrics : {name: metric} or sequence of metrics, optional
+            Metrics of your own for each evaluation; see `SparkNetwork.evaluate`. Listeners monitor
+            them as "validation name". Evaluation classes must be such that pickle finds them.
         listeners : sequence of Listener
             Called during the fit, in this order.
         checkpoints : Checkpoints, optional
@@ -175,7 +167,13 @@ class Network:
         """
         master = default_master(self.conf) if master is None else master
         require_workers(master, workers)
-        require_tests(validate_every, validate_first, validation, validation_split)
+        require_tests(validate_every, validate_first, metrics, validation, validation_split)
+        own = metrics_of(metrics, self.conf)
+        own.check_sending(ForkingPickler.dumps)
+        if own and evaluate is not None:
+            raise ConfigError(
+                "metrics must be left out where evaluate= is given, which returns the Evaluation"
+            )
         source = as_source(data)
         division = divide(self.conf, master, validation, validation_split, class_weight)
         if division.held_out is not None:
@@ -193,6 +191,7 @@ class Network:
                 validate_every=validate_every,
                 validate_first=validate_first,
                 evaluate=evaluate,
+                metrics=own,
                 listeners=listeners,
                 checkpoints=checkpoints,
                 resume=resume,
@@ -257,92 +256,6 @@ class Network:
 
         return pretrain_layers(self, names, fit)
 
-    @refuse_unknown_options
-    def predict(self, features: Any, batch_size: int = BATCH) -> np.ndarray:
-        """Returns the output (n, units) for features (n, ...): probabilities for classes.
-
-        Parameters
-        ----------
-        features : array (n, ...)
-        batch_size : int
-            Largest number of examples to compute at once; it affects the result only by rounding.
-        """
-        name = self.conf.output.name
-        return self.features(features, [name], batch_size)[name]
-
-    def features(
-        self, features: Any, layers: str | Iterable[str], batch_size: int = BATCH
-    ) -> dict[str, np.ndarray]:
-        """Returns {layer name: output (n, ...)} of one or several layers, for features (n, ...).
-
-        `batch_size` is that of `predict`.
-
-        Raises
-        ------
-        ConfigError for a layer that does not exist, DataError for features that do not fit.
-        """
-        check_batch_size(batch_size)
-        layers = (layers,) if isinstance(layers, str) else tuple(layers)
-        if not layers:
-            known = [place.name for place in self.conf.stack]
-            raise ConfigError(f"layers must be some of {known}, got none")
-        batches, replica = self._batches(Arrays(features), size=batch_size), self._load()
-        parts = [replica.forward(batch, layers, size=batch_size) for batch in batches]
-        if not parts:
-            raise ConfigError("features must hold at least one example, got none")
-        return {name: np.concatenate([part[name] for part in parts]) for name in layers}
-
-    def rnn_time_step(self, features: Any) -> np.ndarray:
-        """Predicts the next steps of sequences, continuing where the last call ended.
-
-        The names are DL4J's. Step-by-step calls give the same result as `predict` on all steps at
-        once, so a network can be fed its own predictions.
-
-        Parameters
-        ----------
-        features : (n, steps, ...) for several steps, or (n, ...) for one
-
-        Returns
-        -------
-        (n, steps, units), or (n, units)
-
-        Raises
-        ------
-        ConfigError if the network carries no state, or the state is that of other sequences.
-        """
-        check_carries(self.conf)
-        features, name = np.asarray(features), self.conf.output.name
-        single = features.ndim < 1 + len(next(iter(self.conf.input_shapes.values())))
-        steps = features[:, None] if single else features
-        y = self._load().forward(steps, [name], self._carried)[name]
-        return y[:, 0] if single and y.ndim == 3 else y
-
-    def rnn_clear_previous_state(self) -> None:
-        """Makes the next rnn_time_step start new sequences."""
-        self._carried = {}
-
-    @refuse_unknown_options
-    def evaluate(self, data: Data) -> Evaluation:
-        """Evaluates on a Batch, a pair (features, labels) or a source; returns an Evaluation."""
-        result = new_evaluation(self.conf)
-        evaluate_batches(self._load(), self._batches(as_source(data), labels=True), result)
-        if not result.examples:
-            raise DataError("there are no records to evaluate on")
-        return result
-
-    def evaluate_at(self, state: TrainState, validation: Any) -> Evaluation:
-        """Returns the Validation's result for another state, which becomes the network's own."""
-        self.state = state
-        result = validation.evaluator.evaluate(self._load(), validation.batches)
-        if not result.examples:
-            raise DataError("there are no records to evaluate on")
-        return result
-
-    @refuse_unknown_options
-    def score(self, data: Data) -> float:
-        """Returns the mean loss over the examples of a Batch, pair or source."""
-        return self.evaluate(data).loss
-
     def summary(self, batch_size: int = 64) -> str:
         """Returns a table of layers, output shapes and parameters, with the memory of a step."""
         return self.conf.summary(batch_size)
@@ -371,20 +284,6 @@ class Network:
         network = cls(conf, state, device)
         network.transform = transform_from_json(path, extra)
         return network
-
-    def _load(self):
-        self.replica.load(self.state.params, self.state.buffers, self.state.slots)
-        if isinstance(self.state.tables, StoredTables):
-            map_tables(self.replica, self.state.tables)
-        else:
-            self.replica.load_tables(self.state.tables)
-        return self.replica
-
-    def _batches(self, source, labels=False, size=BATCH):
-        schema = schema_of(self.conf, labels, source.transform)
-        for split in source.splits():
-            for batch in check_batches(source.read, split, schema):
-                yield from pieces(batch, source.transform, self.conf, size)
 
 
 def first_state(conf):

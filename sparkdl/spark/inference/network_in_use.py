@@ -14,7 +14,12 @@ from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Conf
-from sparkdl.spark.connect.sessions import is_connect, is_frame, unsupported
+from sparkdl.spark.connect.sessions import (
+    are_of_one_session,
+    is_connect,
+    is_frame,
+    unsupported,
+)
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.arrow_map import map_in_arrow
@@ -29,6 +34,7 @@ from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.records import Change, Data, SparkRecords, is_records
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
+from sparkdl.training.evaluation.metrics import MetricsGiven, metrics_of
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
@@ -44,6 +50,7 @@ class NetworkInUse:
     master: TrainingMaster
     _model: Any
     _tally: DeviceTally | None
+    recipe: Any
 
     @property
     def conf(self) -> Conf:
@@ -153,6 +160,72 @@ class NetworkInUse:
         batches = self._batches(records, labels=False)
         return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
 
+    @refuse_unknown_options
+    def evaluate(
+        self,
+        data: Data,
+        *,
+        features: str = "features",
+        label: str = "label",
+        transform: Change | Literal[False] | None = None,
+        device: str | None = None,
+        metrics: MetricsGiven = None,
+    ) -> Evaluation:
+        """Evaluates the network on labelled data and returns an Evaluation.
+
+        Parameters
+        ----------
+        data : data
+        features, label : str
+            Column names, for records with named columns.
+        transform : callable, optional
+            Function applied to minibatches of an RDD or DataFrame; see sparkdl.transforms. None:
+            the transform of the fit, which is saved with the network. False: no transform.
+        device : "auto", "cpu" or "cuda", optional
+            None: the master's.
+        metrics : {name: metric} or sequence of metrics, optional
+            Metrics of your own, which become figures of the Evaluation; those of a sequence have
+            the names of their functions or classes. A subclass of Evaluation, called with the
+            number of outputs, or an Evaluation without examples: executors count, and the counts
+            add up, so records may be many. If its `figures` are several, they are "name/figure". Or
+            a function (labels, predictions) -> number: the driver calls it once, with the arrays
+            (n,) or (n, k) and (n, units) of all records, in any order, of sequences and images of
+            all steps and pixels that count. Executors send these arrays to the driver, at most
+            256 MB of them.
+
+        Raises
+        ------
+        ConfigError
+            A metric raises an error, is not a number, or cannot be pickled; it is named.
+        DataError
+            A record cannot be used, there are none, or there are too many for functions.
+        """
+        require_running(self.sc)
+        transform = self.transform_for(data, transform)
+        records = SparkRecords(data, features, label, transform=transform)
+        if is_connect(self.sc):
+            self._require_frames(data)
+        own = metrics_of(metrics, self.conf)
+        own.check_sending(check_pickles)
+        make = partial(Evaluator, self.conf, metrics=own.counts)
+        result = self.evaluate_by(make, records, device)
+        own.compute(result)
+        return result
+
+    @refuse_unknown_options
+    def score(
+        self,
+        data: Data,
+        *,
+        features: str = "features",
+        label: str = "label",
+        transform: Change | Literal[False] | None = None,
+        device: str | None = None,
+    ) -> float:
+        """Returns the mean loss over labelled data; the options are those of `evaluate`."""
+        options: dict[str, Any] = {"features": features, "label": label, "transform": transform}
+        return self.evaluate(data, device=device, **options).loss
+
     def evaluate_by(
         self,
         make: Callable[[Change | None], Evaluator],
@@ -178,6 +251,22 @@ class NetworkInUse:
         master = self._master_on(device)
         on_device = partial(self._task_on_device, run_partition_on_device, master)
         return evaluate(self.sc, self._model_of(state, master), data, on_device)
+
+    def _require_frames(self, data, validation=None, trigger=None):
+        """Raises UnsupportedError if data needs a SparkContext, ConfigError for two sessions."""
+        if self.recipe is not None:
+            cure = "its sources are read with RDDs; give a network and a DataFrame"
+            raise unsupported("a solver file", cure)
+        for given in (data, *([] if validation is None else [validation])):
+            if not is_frame(given):
+                raise unsupported(kind_of(given), "data must be a DataFrame of its session")
+            if given.isStreaming or trigger is not None:
+                raise unsupported("a stream", "give a DataFrame that does not stream")
+        if validation is not None and not are_of_one_session(validation, data):
+            raise ConfigError(
+                "validation must be a DataFrame of the same session as data, got one of another; "
+                "make both with one SparkSession"
+            )
 
     def _require_context(self, data):
         if is_connect(self.sc):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from sparkdl.errors import ConfigError, DataError, brief, require
+from sparkdl.training.evaluation.metric_counts import MetricCounts
 from sparkdl.training.evaluation.wrong_examples import WrongExamples
 
 ROUNDING = 1e-5
@@ -26,9 +27,11 @@ class Evaluation:
         Of the 12 examples with the largest losses, the largest first: label, prediction, and the
         example as a small picture or as its first numbers. Networks fill it as they evaluate, also
         on executors; an evaluation that is given only predictions has none.
+    metrics : MetricCounts
+        Of the metrics that were given to `fit` or `evaluate`; `figures` include them.
     """
 
-    sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "wrong")
+    sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "wrong", "metrics")
     has_loss = True
 
     if TYPE_CHECKING:
@@ -39,6 +42,7 @@ class Evaluation:
         self.examples = 0
         self.loss_sum = 0.0
         self.wrong = WrongExamples()
+        self.metrics = MetricCounts()
 
     def add(
         self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
@@ -66,7 +70,7 @@ class Evaluation:
         """Returns a new evaluation of the examples of both; the two stay as they are."""
         if repr(self) != repr(other):
             raise ConfigError(f"cannot merge {self!r} with {other!r}; options must be equal")
-        merged = self._empty()
+        merged = self.without_counts()
         for name in self.sums:
             setattr(merged, name, getattr(self, name) + getattr(other, name))
         merged.has_loss = self.has_loss and other.has_loss
@@ -85,10 +89,11 @@ class Evaluation:
     @property
     def score_bytes(self) -> int:
         """Bytes that `drop_scores` would free, about."""
-        return 0
+        return self.metrics.score_bytes
 
     def drop_scores(self) -> None:
-        """Frees the single scores, of which it keeps only the areas under their ROC curves."""
+        """Frees the single scores, of which it keeps only the areas under their curves."""
+        self.metrics.drop_scores()
 
     def figures(self) -> dict[str, float]:
         """Returns the main metrics by name, as plain floats."""
@@ -103,7 +108,8 @@ class Evaluation:
 
         return evaluation_html(self)
 
-    def _empty(self):
+    def without_counts(self) -> Self:
+        """Returns an evaluation with the same options and no examples."""
         options = [field.name for field in fields(self)]
         return type(self)(**{name: getattr(self, name) for name in options})
 

@@ -1,12 +1,10 @@
 """Evaluation of a replica on batches, in any process."""
 
-from dataclasses import fields, is_dataclass
 from itertools import chain
 
-import numpy as np
-
-from sparkdl.errors import DataError
 from sparkdl.training.evaluation import evaluation_for
+from sparkdl.training.evaluation.count_arrays import counts_of, with_counts
+from sparkdl.training.evaluation.metric_counts import MetricCounts
 from sparkdl.training.evaluation.selection import predictions_to_judge
 from sparkdl.training.evaluation.wrong_records import WrongRecords
 from sparkdl.training.inputs.minibatch import prepare_minibatch
@@ -24,21 +22,34 @@ class Evaluator:
     conf : NetworkConf or GraphConf
     transform : callable or None
         Batch to Batch, for the validation data.
+    metrics : MetricCounts or None
+        Of the user's own metrics, without examples.
     """
 
-    def __init__(self, conf, transform=None):
+    def __init__(self, conf, transform=None, metrics=None):
         self.conf, self.transform = conf, transform
+        self.metrics = MetricCounts() if metrics is None else metrics
+
+    def with_metrics(self, metrics):
+        """Returns an Evaluator with these MetricCounts."""
+        return type(self)(self.conf, self.transform, metrics)
+
+    def new(self):
+        """Returns an Evaluation without examples."""
+        evaluation = new_evaluation(self.conf)
+        evaluation.metrics = self.metrics.empty()
+        return evaluation
 
     def evaluate(self, replica, blocks):
         """Returns an Evaluation of the replica, with its current weights, on blocks of records."""
-        evaluation = new_evaluation(self.conf)
+        evaluation = self.new()
         parts = (pieces(block, self.transform, self.conf) for block in blocks)
         evaluate_batches(replica, chain.from_iterable(parts), evaluation)
         return evaluation
 
     def figures(self):
         """Returns the names of its evaluations' figures."""
-        return tuple(new_evaluation(self.conf).figures())
+        return tuple(self.new().figures())
 
     def counts(self, evaluation):
         """Returns the counts of an evaluation, as arrays."""
@@ -46,7 +57,7 @@ class Evaluator:
 
     def restore(self, arrays):
         """Returns the Evaluation from the arrays of `counts`."""
-        return with_counts(new_evaluation(self.conf), arrays)
+        return with_counts(self.new(), arrays)
 
 
 def pieces(batch, transform, conf, size=BATCH):
@@ -64,61 +75,8 @@ def evaluate_batches(replica, batches, evaluation):
     wrong = WrongRecords(replica.conf, evaluation.wrong.most, evaluation.labels)
     for batch in batches:
         prediction, losses = replica.losses(batch)
-        evaluation.add(*predictions_to_judge(replica, batch, prediction, losses))
+        judged = predictions_to_judge(replica, batch, prediction, losses)
+        evaluation.add(*judged)
+        evaluation.metrics.add(*judged)
         wrong.add(batch, prediction, losses, batch.ids)
     evaluation.wrong += wrong.examples()
-
-
-def counts_of(evaluation):
-    """Returns the counts of an Evaluation, as arrays."""
-    return [np.atleast_1d(x) for name in evaluation.sums for x in parts(getattr(evaluation, name))]
-
-
-def with_counts(evaluation, arrays):
-    """Returns an empty Evaluation filled with the `counts_of` another.
-
-    Raises
-    ------
-    DataError
-        If they are not the counts of such an evaluation.
-    """
-    remaining = list(arrays)
-    try:
-        for name in evaluation.sums:
-            like = getattr(evaluation, name)
-            number = len(parts(like))
-            setattr(evaluation, name, rebuild(like, remaining[:number]))
-            remaining = remaining[number:]
-        if remaining:
-            raise ValueError("no more")
-    except ValueError as error:
-        actual = [(array.shape, array.dtype.kind) for array in arrays]
-        raise DataError(f"{evaluation!r} counts arrays of {error}, got {actual}") from error
-    return evaluation
-
-
-def parts(value):
-    """Returns the numbers and arrays of a value: itself, or a dataclass's fields."""
-    if hasattr(value, "arrays"):
-        return value.arrays()
-    return [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else [value]
-
-
-def rebuild(like, arrays):
-    """Returns a value of the same kind as `like`, with these arrays as its `parts`.
-
-    Raises ValueError if they do not fit.
-    """
-    if hasattr(like, "with_arrays"):
-        return like.with_arrays(arrays)
-    expected = [(x.shape, x.dtype.kind) for x in map(np.atleast_1d, parts(like))]
-    if [(x.shape, x.dtype.kind) for x in arrays] != expected:
-        raise ValueError(f"{expected}")
-    if is_dataclass(like):
-        values = (getattr(like, f.name) for f in fields(like))
-        return type(like)(*map(restore_type, values, arrays))
-    return restore_type(like, *arrays)
-
-
-def restore_type(like, array):
-    return array if isinstance(like, np.ndarray) else array[0].item()

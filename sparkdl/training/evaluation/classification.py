@@ -142,7 +142,7 @@ class Classification(PerColumn, Evaluation):
         top = {f"top_{k}": self.top_k(k) for k in self.top if k > 1}
         means = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         first = self._known_loss() | {"accuracy": self.accuracy}
-        return first | top | means | {"auc": self.auc()}
+        return first | top | means | {"auc": self.auc()} | self.metrics.figures()
 
     def __str__(self) -> str:
         return report(self)

@@ -39,8 +39,10 @@ class MeanLoss(Evaluation):
         return -self.loss
 
     def figures(self) -> dict[str, float]:
-        return {"loss": self.loss, "score": self.score} if self.has_loss else {}
+        known = {"loss": self.loss, "score": self.score} if self.has_loss else {}
+        return known | self.metrics.figures()
 
     def __str__(self) -> str:
         loss = f": loss {self.loss:.4f}" if self.has_loss else ""
-        return f"{self.examples} examples{loss}"
+        more = "".join(f", {name} {x:.4f}" for name, x in self.metrics.figures().items())
+        return f"{self.examples} examples{loss}{more}"

@@ -114,7 +114,7 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
     def figures(self) -> dict[str, float]:
         names = ("accuracy", "exact_match", "precision", "recall", "f1")
         figures = {name: float(getattr(self, name)) for name in names}
-        return self._known_loss() | figures | {"auc": self.auc()}
+        return self._known_loss() | figures | {"auc": self.auc()} | self.metrics.figures()
 
     def __str__(self) -> str:
         if self.examples == 0:

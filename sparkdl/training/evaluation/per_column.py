@@ -9,6 +9,7 @@ from sparkdl.errors import ConfigError, brief
 from sparkdl.training.evaluation.scores import Roc
 
 if TYPE_CHECKING:
+    from sparkdl.training.evaluation.metric_counts import MetricCounts
     from sparkdl.training.evaluation.rates import Rates
     from sparkdl.training.evaluation.scores import ScoreCounts
 
@@ -18,6 +19,7 @@ class PerColumn:
 
     if TYPE_CHECKING:
         scores: ScoreCounts
+        metrics: MetricCounts
 
         @property
         def accuracy(self) -> float: ...
@@ -64,10 +66,11 @@ class PerColumn:
 
     @property
     def score_bytes(self) -> int:
-        return self.scores.nbytes
+        return self.scores.nbytes + self.metrics.score_bytes
 
     def drop_scores(self) -> None:
         self.scores = self.scores.without_scores()
+        self.metrics.drop_scores()
 
     def auc_rows(self) -> list[list[str]]:
         """Returns a row for a report if the AUC is not exact."""

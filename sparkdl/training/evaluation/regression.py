@@ -103,7 +103,7 @@ class Regression(Evaluation):
 
     def figures(self) -> dict[str, float]:
         means = {name: float(values.mean()) for name, values in self.by_column.items()}
-        return self._known_loss() | means
+        return self._known_loss() | means | self.metrics.figures()
 
     def __str__(self) -> str:
         if self.examples == 0:
@@ -113,6 +113,7 @@ class Regression(Evaluation):
             [name, *(f"{values[i]:.6g}" for values in columns.values())]
             for i, name in enumerate(names)
         ]
-        loss = [[name, f"{value:.6g}"] for name, value in self._known_loss().items()]
+        single = self._known_loss() | self.metrics.figures()
+        loss = [[name, f"{value:.6g}"] for name, value in single.items()]
         head = align([["examples", str(self.examples)], *loss], left=1)
         return head + "\n\n" + align([["column", *columns], *rows], left=1)

@@ -34,6 +34,7 @@ def fit_network(
     validate_every=None,
     validate_first=False,
     evaluate=None,
+    metrics=None,
     listeners=(),
     checkpoints=None,
     resume=None,
@@ -52,6 +53,7 @@ def fit_network(
     validate_every : updates between two evaluations; None: evaluate after each epoch
     validate_first : whether to evaluate before the first update, too
     evaluate : function (state, validation) -> Evaluation; None: evaluate in this process
+    metrics : Metrics or None, of the evaluations
     listeners : sequence of Listener
     checkpoints : Checkpoints or None
     resume : path of a checkpoint, or of a folder of them, to resume: the fit then ends with the
@@ -84,7 +86,7 @@ def fit_network(
     listeners = (SlowWorkerLog(), *listeners, *automatic_listeners())
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
     options |= {"without_group": without_group, "phases": phases, "changes": changes}
-    options |= evaluation_options(network, master, validation, evaluate)
+    options |= evaluation_options(network, master, validation, evaluate, metrics)
     trainer = Trainer(conf, master, workers, **options)
     transform = getattr(data, "transform", None)
     schema = schema_of(conf, transform=transform, changes=changes)
@@ -123,14 +125,15 @@ def check_followers(listeners, checkpoints):
     return found
 
 
-def require_tests(validate_every, validate_first, *given):
+def require_tests(validate_every, validate_first, metrics, *given):
     """Raises ConfigError if evaluations are requested but no data is given for them."""
     asked = {"validate_every": validate_every, "validate_first": validate_first or None}
+    asked |= {"metrics": metrics or None}
     for name, value in asked.items():
         if value is not None and all(one is None for one in given):
             raise ConfigError(
-                f"{name} must be left out where there is no validation data, got {value!r}; give "
-                "validation= or validation_split="
+                f"{name} must be left out where there is no validation data, got {brief(value)}; "
+                "give validation= or validation_split="
             )
 
 
@@ -199,16 +202,19 @@ def leave(network, trainer, epochs, is_whole):
     network.unfinished = None if is_whole else unfinished
 
 
-def evaluation_options(network, master, validation, evaluate):
-    """Returns the options of a Trainer that say where, and on what, to evaluate."""
+def evaluation_options(network, master, validation, evaluate, metrics=None):
+    """Returns the options of a Trainer that say where, on what and by what to evaluate."""
     if validation is None:
         return {}
     conf = network.conf
     if evaluate is None and not isinstance(validation, Validation):
         source = as_source(validation)
         validation = validation_of(conf, source)
+    if metrics:
+        evaluator = validation.evaluator.with_metrics(metrics.counts)
+        validation = validation._replace(evaluator=evaluator)
     evaluate = evaluate or evaluate_on_driver(network, master.device)
-    figures = None
+    figures, on = None, {}
     if isinstance(validation, Validation):
         require_records(validation.batches)
         figures = ("loss", *(f"validation {name}" for name in validation.evaluator.figures()))
@@ -217,8 +223,8 @@ def evaluation_options(network, master, validation, evaluate):
         return evaluate(state, validation)
 
     if master.resident and isinstance(validation, Validation):
-        return {"validation": validation, "evaluate": by_driver, "figures": figures}
-    return {"evaluate": by_driver, "figures": figures}
+        on = {"validation": validation}
+    return on | {"evaluate": by_driver, "figures": figures, "metrics": metrics}
 
 
 def require_records(batches):

@@ -42,6 +42,8 @@ class Trainer:
         Data that resident workers evaluate themselves, in place of `evaluate`.
     figures : tuple of str or None
         Names of the figures of epochs and evaluations; None if unknown.
+    metrics : Metrics or None
+        Of the user's own, which evaluations have beside their figures.
     marks : Milestones
         The end, and where else workers wait for each other; listeners may ask for more.
     without_group : TrainingMaster or None
@@ -69,6 +71,7 @@ class Trainer:
         evaluate=None,
         validation=None,
         figures=("loss",),
+        metrics=None,
         marks=Milestones(),  # noqa: B008
         without_group=None,
         phases=None,
@@ -81,7 +84,9 @@ class Trainer:
         self.every = () if checkpoints is None else (checkpoints.every_rounds,)
         self.validation, self.figures = validation, figures
         self.writer = None if checkpoints is None else CheckpointWriter(checkpoints)
-        self.listeners = Listeners(*self._in_order(listeners))
+        self.metrics = metrics
+        computing = [metrics] if metrics else []
+        self.listeners = Listeners(*computing, *self._in_order(listeners))
         self.evaluate = evaluate
         self.state = self.history = self.extra = None
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
@@ -350,6 +355,7 @@ class Trainer:
             updates=self.marks.last,
             extra=extra,
             figures=self.figures,
+            metrics=self.metrics.names if self.metrics else (),
             steering=self.steering,
             history=history,
             master=self.master,

@@ -49,12 +49,14 @@ def divide(conf, master, validation, share, class_weight):
     return Division((kept, *weights), (held_out,))
 
 
-def require_whole(division):
-    """Raises ConfigError if a Division was requested: solver files define test data and loss."""
-    if division != Division():
+def require_whole(division, metrics=None):
+    """Raises ConfigError if a Division or metrics were requested: solver files define test data,
+    loss and figures.
+    """
+    if division != Division() or metrics:
         raise ConfigError(
-            "validation_split and class_weight must be left out where a solver file defines the "
-            "tests and the loss"
+            "validation_split, class_weight and metrics must be left out where a solver file "
+            "defines the tests and the loss"
         )
 
 

@@ -10,6 +10,7 @@ from sparkdl.training.reporting.reports import EpochReport, FitPlan, ValidationR
 MODES = ("auto", "min", "max")
 LARGER_IS_BETTER = {"accuracy", "exact_match", "precision", "recall", "f1", "auc", "score"}
 LARGER_IS_BETTER |= {"r2", "correlation"}
+SMALLER_IS_BETTER = {"loss", "mse", "mae", "rmse"}
 VALIDATION = "validation "
 
 
@@ -23,7 +24,7 @@ class Monitor(Listener):
         metrics of each evaluation.
     mode : "auto", "min" or "max"
         Which value is better. "auto": a larger accuracy, precision, f1, auc, r2 and the like; a
-        smaller value of all others.
+        smaller value of all others. A metric of your own needs "min" or "max".
     min_delta : float
         A smaller change does not count as an improvement.
     """
@@ -35,14 +36,25 @@ class Monitor(Listener):
         require(self, "min_delta", is_number(min_delta) and min_delta >= 0, "a number >= 0")
 
     def on_fit_start(self, plan: FitPlan) -> None:
-        """Raises ConfigError for a metric that the fit will not have."""
+        """Raises ConfigError for a metric that the fit will not have, or of unknown direction."""
         if plan.figures is not None and self.monitor not in plan.figures:
             cure = "; give the fit validation data" if plan.figures == ("loss",) else ""
             raise ConfigError(
                 f"{type(self).__name__}.monitor must be one of {list(plan.figures)}, got "
                 f"{self.monitor!r}{cure}"
             )
+        self._check_mode(plan.metrics)
         self.steering = plan.steering
+
+    def _check_mode(self, metrics):
+        """Raises ConfigError if nobody has said which values of a user's metric are better."""
+        own = self.monitor.startswith(VALIDATION) and self.monitor[len(VALIDATION) :] in metrics
+        known = self.larger_is_better or self._name in SMALLER_IS_BETTER
+        if own and self.mode == "auto" and not known:
+            raise ConfigError(
+                f"{type(self).__name__}.mode must be 'min' or 'max' for {self.monitor!r}, a metric "
+                "of your own, got 'auto'"
+            )
 
     def on_epoch(self, report: EpochReport, state: Any) -> None:
         if self.monitor == "loss":
@@ -70,9 +82,13 @@ class Monitor(Listener):
     @property
     def larger_is_better(self) -> bool:
         """Whether more is better."""
-        name = self.monitor.removeprefix(VALIDATION).rpartition("/")[2]
-        more = name in LARGER_IS_BETTER or name.startswith("top_")
+        more = self._name in LARGER_IS_BETTER or self._name.startswith("top_")
         return more if self.mode == "auto" else self.mode == "max"
+
+    @property
+    def _name(self):
+        """Name of the figure, without the name of what has it."""
+        return self.monitor.removeprefix(VALIDATION).rpartition("/")[2]
 
     def is_better(self, value: float, best: float | None) -> bool:
         """Returns whether a value is better than the best one by more than `min_delta`."""

@@ -253,6 +253,8 @@ class FitPlan:
         Extra content of checkpoints, besides the state: JSON values, and the state to end with.
     figures : tuple of str or None
         Names of the metrics that epochs and evaluations will have; None if unknown.
+    metrics : tuple of str
+        Names of the user's own among those of evaluations.
     steering : Steering
         Where listeners steer the fit.
     history : History
@@ -272,6 +274,7 @@ class FitPlan:
     updates: int | None = None
     extra: dict = field(default_factory=dict)
     figures: tuple[str, ...] | None = None
+    metrics: tuple[str, ...] = ()
     steering: Steering = field(default_factory=Steering)
     history: Any = None
     master: Any = None

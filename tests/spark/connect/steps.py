@@ -26,6 +26,7 @@ from tests.interop.mlflow.server import QUIET
 from tests.ml.frames import by_id, classes_conf, values_conf
 from tests.spark.slow import executor_of
 from tests.support.waiting import until
+from tests.training.evaluation.own_metrics import METRICS, ErrorRate, f2
 
 SMALL = {"batchSize": 10, "numWorkers": 2}
 PEERS = masters.ParameterAveraging(workers=2, batch_size_per_worker=10, aggregation="peers")
@@ -290,6 +291,18 @@ def features(spark, path):
     [given] = by_id(net.features(rows(spark, path), layer), layer)
     evaluation = net.evaluate(rows(spark, path))
     return evaluation.loss, given, list(evaluation.wrong)
+
+
+def measure(spark, path):
+    """Returns the figures of a fit and of an evaluation with metrics of a user's own."""
+    net, data = SparkNetwork(spark, classes_conf(), PEERS), rows(spark, path)
+    factor = 2.0
+    metrics = {"errors": ErrorRate, "f2": lambda y, p: factor * f2(y, p)}
+    stopping = EarlyStopping("validation f2", mode="max", patience=9)
+    options = {"validation": data, "metrics": metrics, "listeners": [stopping]}
+    history = net.fit(data, 2, **options)
+    figures = [report.validation.figures() for report in history.epochs]
+    return figures, stopping.best, net.evaluate(data, metrics=METRICS).figures()
 
 
 def column(spark, path):

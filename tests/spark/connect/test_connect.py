@@ -112,6 +112,13 @@ def test_features_and_evaluation_are_the_classic_ones(connect, spark, path):
     assert wrong == classic_wrong and len(wrong) == 12
 
 
+def test_metrics_of_a_user_are_the_classic_ones(connect, spark, path):
+    (ours, best, figures), theirs = connect(steps.measure, path), steps.measure(spark, path)
+    for found, expected in zip([*ours, figures], [*theirs[0], theirs[2]], strict=True):
+        assert found == pytest.approx(expected, rel=1e-9)
+    assert best == theirs[1] == max(one["f2"] for one in ours)
+
+
 def test_a_column_of_a_model_is_the_classic_one(connect, spark, path):
     np.testing.assert_array_equal(connect(steps.column, path), steps.column(spark, path))
 

@@ -16,7 +16,7 @@ from sparkdl.training.evaluation import (
     MultiLabelEvaluation,
     Regression,
 )
-from sparkdl.training.evaluation.batch_evaluation import counts_of
+from sparkdl.training.evaluation.count_arrays import counts_of
 from tests.training.evaluation.draw import classified, multilabelled, regressed
 
 KINDS = {

@@ -5,7 +5,7 @@ import pytest
 
 from sparkdl.errors import DataError
 from sparkdl.training.evaluation import Classification, MeanLoss, MultiLabelEvaluation, Regression
-from sparkdl.training.evaluation.batch_evaluation import counts_of, with_counts
+from sparkdl.training.evaluation.count_arrays import counts_of, with_counts
 
 
 def some(kind, rng):

@@ -1,0 +1,175 @@
+"""Metrics of a user's own, beside the figures that every evaluation has."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sparkdl.errors import ConfigError, DataError, brief
+from sparkdl.training.evaluation.base import Evaluation
+from sparkdl.training.evaluation.batch_evaluation import new_evaluation
+from sparkdl.training.evaluation.metric_counts import MetricCounts, naming_metric, require_number
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.reports import EpochReport, ValidationReport
+
+Metric = type[Evaluation] | Evaluation | Callable[..., float]
+MetricsGiven = Mapping[str, Metric] | Iterable[Metric] | None
+KINDS = "a subclass of Evaluation, an Evaluation, or a function (labels, predictions) -> float"
+
+
+class Metrics(Listener):
+    """The checked `metrics` of `fit` or `evaluate`; during a fit it hears of evaluations first.
+
+    Parameters
+    ----------
+    counts : MetricCounts
+        Without examples; each new evaluation gets such counts.
+    functions : {name: function}
+        They are called in the driver's process only.
+    """
+
+    def __init__(self, counts: MetricCounts, functions: dict[str, Callable[..., float]]) -> None:
+        self.counts, self.functions = counts, functions
+
+    def __bool__(self) -> bool:
+        return bool(self.counts.evaluations or self.functions)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the figures."""
+        return tuple(self.counts.figures())
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The metrics by name, to be checked one by one."""
+        return self.counts.evaluations | self.functions
+
+    def check_sending(self, dumps: Callable[[Any], Any], functions: bool = False) -> None:
+        """Raises ConfigError with the name of a metric that cannot be sent to other processes.
+
+        Parameters
+        ----------
+        dumps : function
+            Pickles a value, or raises an error.
+        functions : bool
+            Whether functions are sent, too.
+        """
+        for name, metric in (self.given if functions else self.counts.evaluations).items():
+            try:
+                dumps(metric)
+            except Exception as error:  # pickled classes may raise anything
+                raise ConfigError(
+                    f"metrics[{name!r}] must travel to other processes, but cannot be pickled: "
+                    f"{error}"
+                ) from error
+
+    def on_epoch(self, report: EpochReport, state: Any) -> None:
+        if report.validation is not None:
+            self.compute(report.validation)
+
+    def on_validation(self, report: ValidationReport, state: Any) -> None:
+        self.compute(report.validation)
+
+    def compute(self, evaluation: Evaluation) -> None:
+        """Computes the functions of an evaluation of all records, and frees what they needed.
+
+        Raises
+        ------
+        ConfigError
+            A metric raises an error, or is not a number; it is named.
+        DataError
+            Labels and predictions take more than the limit of GatheredScores.
+        """
+        counts = evaluation.metrics
+        if counts.scores is not None:
+            counts.values = self._values(counts.scores)
+            counts.scores = None
+        counts.figures()
+
+    def _values(self, scores):
+        if scores.is_exceeded:
+            raise DataError(
+                f"metrics {list(self.functions)} need the labels and predictions of all records, "
+                f"which exceed {scores.limit >> 20} MB; give subclasses of Evaluation, whose "
+                "counts add up, or fewer records"
+            )
+        labels, predictions = scores.both()
+        values = {}
+        for name, function in self.functions.items():
+            with naming_metric(name):
+                value = function(labels, predictions)
+            values[name] = require_number(name, value)
+        return values
+
+
+def metrics_of(given: MetricsGiven, conf: Any) -> Metrics:
+    """Returns the Metrics of an option `metrics` for the network of a conf.
+
+    Parameters
+    ----------
+    given : {name: metric}, sequence of metrics, or None
+        Metrics of a sequence have the names of their functions or classes. Classes are called with
+        the number of the network's outputs.
+
+    Raises
+    ------
+    ConfigError
+        For a metric of another kind, or without a name of its own.
+    """
+    evaluations, functions = {}, {}
+    for name, metric in by_name(given).items():
+        if isinstance(metric, Evaluation) or is_evaluation_class(metric):
+            evaluations[name] = new_metric(name, metric, conf.output_size)
+        elif callable(metric):
+            functions[name] = metric
+        else:
+            raise ConfigError(f"metrics[{name!r}] must be {KINDS}, got {brief(metric)}")
+    metrics = Metrics(MetricCounts(evaluations, tuple(functions)), functions)
+    figures = new_evaluation(conf).figures() if metrics else {}
+    taken = sorted(set(figures) & set(metrics.names))
+    if taken:
+        raise ConfigError(
+            f"metrics must have names that evaluations do not have yet, got {taken}; those are "
+            f"{list(figures)}"
+        )
+    return metrics
+
+
+def by_name(given):
+    """Returns {name: metric} of the option `metrics`."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise ConfigError(f"metrics must be {{name: metric}}, got {brief(given)}")
+        return named(list(given))
+    for name in given:
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"metrics must have names that are texts, got {brief(name)}")
+    return dict(given)
+
+
+def named(metrics):
+    """Returns {name: metric} of metrics that are named by their functions or classes."""
+    names = [getattr(metric, "__name__", None) for metric in metrics]
+    for name, metric in zip(names, metrics, strict=True):
+        if isinstance(metric, str):
+            raise ConfigError(
+                f"metrics must be {KINDS}, got {brief(metric)}; evaluations have the standard "
+                "figures anyway"
+            )
+        if name is None or name == "<lambda>" or names.count(name) > 1:
+            raise ConfigError(
+                f"metrics must have one name each, got {brief(metric)}; give {{name: metric}}"
+            )
+    return dict(zip(names, metrics, strict=True))
+
+
+def is_evaluation_class(metric):
+    return isinstance(metric, type) and issubclass(metric, Evaluation)
+
+
+def new_metric(name, metric, units):
+    """Returns an Evaluation without examples; classes are called with the number of outputs."""
+    with naming_metric(name):
+        made = metric(units) if isinstance(metric, type) else metric.without_counts()
+        made.figures()
+    return made

@@ -1,0 +1,159 @@
+"""Metrics of a user's own: their values, names and errors, in one process."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.nn import Dense, NetworkConf, Output
+from sparkdl.training.evaluation import (
+    Classification,
+    MultiLabelEvaluation,
+    Regression,
+    gathered_scores,
+)
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
+from sparkdl.training.evaluation.metrics import metrics_of
+from sparkdl.training.network import Network
+from tests.training.evaluation.own_metrics import (
+    METRICS,
+    ErrorRate,
+    Unsendable,
+    broken,
+    expected,
+    f2,
+    hits,
+    wordy,
+)
+
+CONF = NetworkConf(input_shape=(2,), layers=[Dense(units=4), Output(units=3)], seed=3)
+
+
+def draw(n=300, seed=0):
+    x = np.random.default_rng(seed).random((n, 2), np.float32)
+    return x, (x[:, 0] * 2.99).astype(int)
+
+
+def evaluate(metrics, conf=CONF, data=None):
+    return Network(conf).evaluate(draw() if data is None else data, metrics=metrics)
+
+
+def test_values_are_those_of_all_records():
+    x, y = draw()
+    found, plain = evaluate(METRICS), evaluate(None)
+    own = expected(y, Network(CONF).predict(x))
+    own |= {f"all/{name}": value for name, value in plain.figures().items()}
+    assert found.figures() == pytest.approx(plain.figures() | own)
+    assert all(type(value) is float for value in found.figures().values())
+    assert found.confusion.tolist() == plain.confusion.tolist()
+    assert "errors" in str(found) and "all/f1" in str(found)
+
+
+@pytest.mark.parametrize("loss, labels", [("mse", (300, 3)), ("sigmoid_cross_entropy", (300, 3))])
+def test_functions_get_the_labels_of_the_records(loss, labels):
+    conf = NetworkConf(input_shape=(2,), layers=[Output(units=3, loss=loss)])
+    seen = []
+
+    def look(*arrays):
+        seen.extend(arrays)
+        return np.float32(1.5)
+
+    x, y = draw()[0], np.random.default_rng(1).integers(0, 2, labels).astype(np.float32)
+    found = evaluate({"look": look}, conf, (x, y))
+    assert found.figures()["look"] == 1.5 and "look" in str(found)
+    np.testing.assert_array_equal(seen[0], y)
+    np.testing.assert_allclose(seen[1], Network(conf).predict(x), rtol=1e-5)
+
+
+def test_a_sequence_names_metrics_by_themselves():
+    assert metrics_of([ErrorRate, f2], CONF).names == ("ErrorRate", "f2")
+    assert not metrics_of(None, CONF)
+
+
+def copied(evaluator, evaluation):
+    return pickle.loads(pickle.dumps(evaluation))
+
+
+def restored(evaluator, evaluation):
+    return evaluator.restore(evaluator.counts(evaluation))
+
+
+@pytest.mark.parametrize("way", [copied, restored])
+def test_counts_of_parts_add_up(way):
+    own = metrics_of(METRICS, CONF)
+    evaluator = Evaluator(CONF).with_metrics(own.counts)
+    x, y = draw()
+    scores = Network(CONF).predict(x)
+    parts = []
+    for part in (slice(0, 100), slice(100, 100), slice(100, 300)):
+        one = evaluator.new()
+        batch = scores[part], y[part], np.ones(len(y[part]))
+        one.add(*batch)
+        one.metrics.add(*batch)
+        parts.append(way(evaluator, one))
+    whole = parts[0].merge(parts[1]).merge(parts[2])
+    own.compute(whole)
+    assert whole.figures() | expected(y, scores) == pytest.approx(whole.figures())
+    own.compute(whole)
+    with pytest.raises(ConfigError, match=r"\['f2', 'hits'\] are functions: .* not kept; give"):
+        whole.merge(parts[0])
+
+
+def test_scores_can_be_dropped():
+    found = evaluate({"all": Classification(3)})
+    before, figures = found.score_bytes, found.figures()
+    assert before > evaluate(None).score_bytes
+    found.drop_scores()
+    assert not found.score_bytes and found.figures() == figures
+
+
+def raises(labels, predictions):
+    return undefined  # noqa: F821
+
+
+WRONG = {
+    "a name": ("accuracy", "metrics must be {name: metric}, got 'accuracy'"),
+    "names": (["auc"], "a function .* -> float, got 'auc'; evaluations have the standard figures"),
+    "no metric": ({"x": 5}, r"metrics\['x'\] must be a subclass of Evaluation.*, got 5"),
+    "no name": ([lambda *_: 1.0], "one name each, got <function.*; give {name: metric}"),
+    "one name twice": ([hits, hits], "one name each"),
+    "a name that is none": ({1: hits}, "names that are texts, got 1"),
+    "a known name": ({"auc": hits}, r"do not have yet, got \['auc'\]; those are \['loss', 'acc"),
+    "another kind": ({"r": Regression}, r"metrics\['r'\]: predictions .* need labels .*, got \("),
+    "other options": (
+        {"m": MultiLabelEvaluation(2)},
+        r"metrics\['m'\]: predictions must have shape \(n, 2\)",
+    ),
+    "raises": ({"broken": broken}, r"metrics\['broken'\] raised KeyError: 'threshold'"),
+    "raises NameError": ([raises], r"metrics\['raises'\] raised NameError: .*undefined"),
+    "a text": ([wordy], r"metrics\['wordy'\] must be a number, got 'good'"),
+    "a yes": ({"yes": lambda *_: np.True_}, r"metrics\['yes'\] must be a number, got True"),
+    "an array": ({"x": lambda y, p: p}, r"metrics\['x'\] must be a number, got array"),
+    "nothing": ({"x": lambda *_: None}, r"metrics\['x'\] must be a number, got None"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_with_a_metric_is_named(case):
+    metrics, says = WRONG[case]
+    with pytest.raises(ConfigError, match=says):
+        evaluate(metrics)
+
+
+def test_more_than_the_limit_is_refused(monkeypatch):
+    monkeypatch.setattr(gathered_scores, "LIMIT", 1 << 10)
+    says = r"metrics \['hits'\] need .* all records, which exceed 0 MB; give subclasses of Eval"
+    with pytest.raises(DataError, match=says):
+        evaluate([hits, ErrorRate])
+    assert evaluate([ErrorRate]).figures()["ErrorRate"] > 0
+
+
+def test_metrics_that_cannot_travel_are_named():
+    own = metrics_of({"lasting": ErrorRate, "stuck": Unsendable, "free": lambda *_: 1}, CONF)
+    with pytest.raises(ConfigError, match=r"metrics\['stuck'\] must travel .* a lock stays"):
+        own.check_sending(pickle.dumps)
+    own = metrics_of({"lasting": ErrorRate, "free": lambda *_: 1}, CONF)
+    own.check_sending(pickle.dumps)
+    with pytest.raises(ConfigError, match=r"metrics\['free'\] must travel"):
+        own.check_sending(pickle.dumps, functions=True)

@@ -1,0 +1,113 @@
+"""Fits with metrics of a user's own: under each kind of master, monitored, logged, refused."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.training.network import Network
+from sparkdl.training.report.run_log import RunLog
+from sparkdl.training.reporting.early_stopping import EarlyStopping
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
+from sparkdl.training.saving.model_checkpoint import ModelCheckpoint
+from sparkdl.training.workers.this_process import ThisProcess
+from tests.training.evaluation.own_metrics import METRICS, Unsendable, broken, f2
+from tests.training.evaluation.test_metrics import CONF, draw
+from tests.training.master_table import MASTERS, by_kind
+
+DRIVER = MASTERS["averaging by the driver"].master
+
+
+class Keep(Listener):
+    """Keeps what `net.evaluate` gives with the weights of each epoch."""
+
+    def __init__(self):
+        self.seen = []
+
+    def on_epoch(self, report, state):
+        alone = Network(CONF, state).evaluate(draw(60, 1), metrics=METRICS)
+        self.seen.append((report.validation.figures(), alone.figures()))
+
+
+@pytest.mark.parametrize("name", by_kind(MASTERS))
+def test_every_master_has_them(name):
+    keep = Keep()
+    options = {"validation": draw(60, 1), "metrics": METRICS, "listeners": [keep]}
+    history = Network(CONF).fit(draw(), 2, MASTERS[name].master, **options)
+    assert len(keep.seen) == 2
+    for found, alone in keep.seen:
+        assert found == pytest.approx(alone, rel=1e-5)
+    assert history.epochs[-1].validation.figures() == keep.seen[-1][0]
+
+
+def fit(listeners, metrics, **options):
+    options = {"validation": draw(60, 1)} | options
+    network = Network(CONF)
+    workers = ThisProcess()
+    return network.fit(draw(), 4, DRIVER, workers, metrics=metrics, listeners=listeners, **options)
+
+
+def worse(labels, predictions):
+    """Falls from one evaluation to the next."""
+    worse.value -= 1
+    return worse.value
+
+
+def test_listeners_monitor_them(tmp_path):
+    worse.value = 0
+    best = ModelCheckpoint(tmp_path / "best", "validation worse", True, "max")
+    listeners = [
+        EarlyStopping("validation worse", mode="max", patience=2),
+        ReduceLROnPlateau("validation worse", mode="max", patience=1),
+        best,
+        RunLog(tmp_path / "log"),
+    ]
+    history = fit(listeners, [worse])
+    values = [report.validation.figures()["worse"] for report in history.epochs]
+    assert values == [-1.0, -2.0, -3.0] and best.best == -1.0
+    assert history.rounds[-1].rate_factor < 1
+    assert history.to_pandas()["validation worse"].tolist() == values
+    lines = (tmp_path / "log" / "fit.jsonl").read_text().splitlines()
+    assert any('"worse":-3.0' in line for line in lines)
+    history.report(tmp_path / "page.html")
+    assert "worse" in (tmp_path / "page.html").read_text()
+
+
+def test_by_updates_too():
+    history = fit([], [f2], validate_every=3, validate_first=True)
+    values = [report.validation.figures()["f2"] for report in history.validations]
+    assert len(values) > 2 and np.isfinite(values).all()
+    assert f"f2 {values[-1]:.4f}" in str(history)
+
+
+@pytest.mark.parametrize("kind", [EarlyStopping, ReduceLROnPlateau])
+def test_nobody_guesses_which_way_is_better(kind):
+    says = rf"{kind.__name__}.mode must be 'min' or 'max' for 'validation f2', a metric of your own"
+    with pytest.raises(ConfigError, match=says):
+        fit([kind("validation f2")], [f2])
+    with pytest.raises(ConfigError, match=r"monitor must be one of \['loss', .*'validation f2'\]"):
+        fit([kind("validation f3")], [f2])
+    fit([kind("validation all/accuracy", patience=9)], METRICS)
+
+
+def test_a_metric_that_fails_interrupts_the_fit():
+    with pytest.raises(ConfigError, match=r"metrics\['broken'\] raised KeyError"):
+        fit([], [broken])
+
+
+REFUSED = {
+    "no data": ({"validation": None}, [f2], "metrics must be left out where there is no validat"),
+    "a function": (
+        {"evaluate": lambda *_: None},
+        [f2],
+        "metrics must be left out where evaluate= is given",
+    ),
+    "no pickle": ({}, [Unsendable], r"metrics\['Unsendable'\] must travel to other processes"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_work_is_refused_before_the_fit(case):
+    options, metrics, says = REFUSED[case]
+    with pytest.raises(ConfigError, match=says):
+        fit([], metrics, **options)
