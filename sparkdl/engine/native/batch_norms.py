@@ -11,7 +11,7 @@ import numpy as np
 
 from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.native.chains import chain_kernel
-from sparkdl.engine.native.jit import compiler
+from sparkdl.engine.native.jit import compiler, find_compiler
 from sparkdl.engine.native.row_sums import row_sums_kernel
 from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
 from sparkdl.engine.ops.elementwise import add, mul, square, sub
@@ -41,12 +41,7 @@ GATED_GRADIENT = (  # gy, x, mean, scale, beta, slope, offset
 def is_preferred(x):
     """Returns whether these kernels are available and faster for x."""
     wide = x.ndim > 2 and x.shape[1] >= WIDE and x.nbytes >= LARGE
-    if not wide or x.dtype != np.float32:
-        return False
-    try:
-        return compiler() is not None
-    except UnsupportedError:
-        return False
+    return wide and x.dtype == np.float32 and find_compiler() is not None
 
 
 def forward(op, x, gamma, beta, y, mean, variance, relu=False):

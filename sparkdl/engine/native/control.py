@@ -27,8 +27,19 @@ def pointer(code, index):
     return code.define(f"load ptr, ptr {code.pointer('%words', 'i64', index)}")
 
 
-def share(code, total, grain):
+def share(code, total, grain, team=None):
     """Returns (begin, end) of this thread's share of `total`, in multiples of `grain`."""
+    me, threads = team or find_team(code)
+    grains = code.define(f"add i64 {total}, {grain - 1}")
+    grains = code.define(f"udiv i64 {grains}, {grain}")
+    above = code.define(f"sub i64 {code.define(f'add i64 {grains}, {threads}')}, 1")
+    each = code.define(f"mul i64 {code.define(f'udiv i64 {above}, {threads}')}, {grain}")
+    begin = least(code, code.define(f"mul i64 {me}, {each}"), total)
+    return begin, least(code, code.define(f"add i64 {begin}, {each}"), total)
+
+
+def find_team(code):
+    """Returns (this thread's number, the number of threads); (0, 1) if single-threaded."""
     number, count = pointer(code, THREAD), pointer(code, THREADS)
     alone = code.define(f"icmp eq ptr {number}, null")
     one, several, go = (code.name()[1:] for _ in range(3))
@@ -38,15 +49,9 @@ def share(code, total, grain):
     me, threads = (
         code.define(f"zext i32 {code.define(f'call i32 {f}()')} to i64") for f in (number, count)
     )
-    grains = code.define(f"add i64 {total}, {grain - 1}")
-    grains = code.define(f"udiv i64 {grains}, {grain}")
-    above = code.define(f"sub i64 {code.define(f'add i64 {grains}, {threads}')}, 1")
-    each = code.define(f"mul i64 {code.define(f'udiv i64 {above}, {threads}')}, {grain}")
-    first = least(code, code.define(f"mul i64 {me}, {each}"), total)
-    last = least(code, code.define(f"add i64 {first}, {each}"), total)
     code.add(f"br label %{go}\n{go}:")
-    begin = code.define(f"phi i64 [0, %{one}], [{first}, %{several}]")
-    return begin, code.define(f"phi i64 [{total}, %{one}], [{last}, %{several}]")
+    mine = code.define(f"phi i64 [0, %{one}], [{me}, %{several}]")
+    return mine, code.define(f"phi i64 [1, %{one}], [{threads}, %{several}]")
 
 
 def least(code, a, b):

@@ -25,6 +25,14 @@ def compiler():
         return MADE[0]
 
 
+def find_compiler():
+    """Returns the process's compiler, or None where there is none."""
+    try:
+        return compiler()
+    except UnsupportedError:
+        return None
+
+
 def make_compiler():
     """Returns a Compiler.
 

@@ -32,12 +32,10 @@ def at_once(lists, execute, compiler):
     UnsupportedError
         When called, if oneDNN fails to execute a primitive.
     """
-    rows = [[[*call.words, 0] for call in calls] for calls in lists]
-    tables = [np.array(table, np.uint64).reshape(-1, ROW) for table in rows]
+    tables = [tabulate(calls) for calls in lists]
     words = [address(execute)]
     for table in tables:
-        axes = (len(table), 8 * ROW), (ROW, 8)
-        words += [Operand("a list of primitives", table, "uint64", axes), len(table)]
+        words += [table_operand(table), len(table)]
     run = bind(compiler.function(text(len(lists))), words, WORTH_THREADS)
 
     def call(keep=lists):  # keeps what the rows point to
@@ -46,6 +44,15 @@ def at_once(lists, execute, compiler):
             raise UnsupportedError("oneDNN could not execute a primitive")
 
     return call
+
+
+def tabulate(calls):
+    """Returns the rows of calls of OneDnnSession.bind, (calls, ROW) uint64."""
+    return np.array([[*call.words, 0] for call in calls], np.uint64).reshape(-1, ROW)
+
+
+def table_operand(table):
+    return Operand("a list of primitives", table, "uint64", ((len(table), 8 * ROW), (ROW, 8)))
 
 
 @cache

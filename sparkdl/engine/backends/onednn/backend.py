@@ -37,6 +37,7 @@ from sparkdl.engine.backends.onednn.lowerings import (
     recurrent_steps,
     resizing,
     softmax,
+    winograd,
 )
 from sparkdl.engine.backends.onednn.rewrites import (
     batch_norm_relu,
@@ -153,7 +154,7 @@ class OneDnn(reference.Reference):
         """Returns the kernel of a node of two operations, each on its own thread."""
         lists, ahead, names, team = [], [], [], pool()
         tensors_and_arrays = node.op.parts(node.inputs), node.op.parts(inputs)
-        parts = zip(*tensors_and_arrays, self.session.get_pair(), strict=True)
+        parts = zip(*tensors_and_arrays, self.session.get_others(2), strict=True)
         for (op, tensors), (_, arrays), session in parts:
             own = outputs[: len(op.shape(*(tensor.spec for tensor in tensors)))]
             outputs = outputs[len(own) :]
@@ -209,11 +210,19 @@ def run_all(calls):
 
 def bias_activation(session, op, inputs, outputs):
     x, w, b = inputs
+    if isinstance(op.product, ConvOp):
+        return convolve(session, op.product, x, w, outputs[0], b, op.activation)
     after = [] if op.activation is None else elementwise.after_product(op.activation)
     if isinstance(op.product, ConvGradInputOp):
         return deconvolutions.forward(session, op, x, w, b, outputs[0], after)
-    make = products.forward if isinstance(op.product, MatMulOp) else convolutions.forward
-    return make(session, op.product, x, w, outputs[0], b, after)
+    return products.forward(session, op.product, x, w, outputs[0], b, after)
+
+
+def convolve(session, op, x, w, y, bias=None, activation=None):
+    if winograd.is_preferred(session, op, x, w, y, activation=activation):
+        return winograd.forward(session, op, x, w, y, bias, activation=activation)
+    after = [] if activation is None else elementwise.after_product(activation)
+    return convolutions.forward(session, op, x, w, y, bias, after)
 
 
 def spread_arrays(make):
@@ -244,7 +253,7 @@ LOWERINGS = {
     BiasActivationOp: bias_activation,
     HeadScoresOp: spread_arrays(products.head_scores),
     HeadMixOp: spread_arrays(products.head_mix),
-    ConvOp: spread_arrays(convolutions.forward),
+    ConvOp: spread_arrays(convolve),
     ConvGradInputOp: spread_arrays(convolutions.backward_input),
     ConvGradWeightOp: spread_arrays(convolutions.backward_weights),
     conv_bias_gradient.ConvGradWeightBiasOp: weights_and_bias,

@@ -3,6 +3,7 @@
 import ctypes
 from copy import copy
 from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
+from math import prod
 
 import numpy as np
 
@@ -98,7 +99,7 @@ class OneDnnSession:
     def _begin(self):
         """Starts with no scratch memory."""
         self.scratch, self.used, self.held, self.ahead = empty(0), 0, (), []
-        self.scratchpad, self.borrowers, self.pair = empty(0), [], []
+        self.scratchpad, self.borrowers, self.others = empty(0), [], []
 
     def fresh(self):
         """Returns a session that shares everything with this one but scratch memory."""
@@ -106,13 +107,12 @@ class OneDnnSession:
         session._begin()
         return session
 
-    def get_pair(self):
-        """Returns two sessions, the same each time, whose calls may run in parallel."""
-        if not self.pair:
-            self.pair = [self.fresh() for _ in range(2)]
-            for session in self.pair:
-                session.held = self.held
-        return self.pair
+    def get_others(self, count):
+        """Returns `count` sessions, the same each time, whose calls may run in parallel."""
+        self.others += [self.fresh() for _ in range(count - len(self.others))]
+        for session in self.others:
+            session.held = self.held
+        return self.others[:count]
 
     def hold(self, arrays):
         """Declares arrays that rarely change."""
@@ -139,12 +139,20 @@ class OneDnnSession:
 
     def transient_memory(self, md):
         """Returns scratch memory of one kernel, which the next kernel overwrites."""
-        needed = align(self.size(md))
+        return self.memory(md, self._take_scratch(self.size(md)))
+
+    def transient_array(self, shape):
+        """Returns a float32 array in scratch memory of one kernel, with arbitrary numbers."""
+        return self._take_scratch(4 * prod(shape)).view(np.float32).reshape(shape)
+
+    def _take_scratch(self, size):
+        """Returns `size` bytes of scratch memory."""
+        needed = align(size)
         if self.used + needed > self.scratch.nbytes:
             self.scratch, self.used = empty(max(needed, 2 * self.scratch.nbytes)), 0
-        part = self.scratch[self.used : self.used + needed]
+        part = self.scratch[self.used : self.used + size]
         self.used += needed
-        return self.memory(md, part)
+        return part
 
     def at(self, array):
         """Returns the oneDNN memory of a numpy array in its layout."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.engine.backends.onednn.arena_layout import empty_like
 from sparkdl.engine.backends.onednn.binding.api import AFTER, SRC_1
-from sparkdl.engine.backends.onednn.lowerings import convolutions, elementwise
+from sparkdl.engine.backends.onednn.lowerings import convolutions, elementwise, winograd
 from sparkdl.engine.fusion import ACTIVATIONS, BiasActivationOp, fuse, once
 from sparkdl.engine.ops.base import Op
 from sparkdl.engine.ops.elementwise import AddOp, add
@@ -88,6 +88,9 @@ def steps(session, z, activation):
 
 def lower(session, op, x, w, b, z, y):
     """Returns the calls and kernel name of a ConvSumOp."""
+    conv = op.conv.product
+    if winograd.is_preferred(session, conv, x, w, y, z, op.activation):
+        return winograd.forward(session, conv, x, w, y, b, z, op.activation)
     after = steps(session, z, op.activation)
     more = {AFTER | SRC_1: session.at(z)}
-    return convolutions.forward(session, op.conv.product, x, w, y, b, after, more)
+    return convolutions.forward(session, conv, x, w, y, b, after, more)
