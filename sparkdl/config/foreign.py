@@ -4,7 +4,8 @@ Words are compared in lower case without "_". An ambiguous word lists all its co
 those known to the class at hand are suggested.
 """
 
-from sparkdl.config.foreign_types import NOTES, TYPES
+from sparkdl.config.foreign_notes import NOTES
+from sparkdl.config.foreign_types import TYPES
 
 OPTIONS = {
     "accelerator": "device",

@@ -32,6 +32,9 @@ DROPOUT = "put Dropout(rate=0.2) before the layer; rate is the probability of dr
 TRANSPORT = "leave it out: workers meet through the driver, and exchange over sockets or NCCL"
 OWN_READS = "leave it out: each executor reads its own part of the data"
 WARM_UP_RATE = NETWORK.format("optimizer=Sgd(learning_rate=WarmUpSchedule(...))")
+NONE = "there is no such function; compose it of layers"
+PLATEAU = FIT.format("listeners=[ReduceLROnPlateau()]")
+SHAPE = "leave it out: input_shape, or GraphConf.inputs, says what comes in"
 RATE = "write optimizer=Adam(learning_rate=0.001), or rate_factor=0.1, a factor of the network's"
 MOMENTUM = "write Momentum(learning_rate=0.01, momentum=0.9), or Nesterov(...)"
 
@@ -196,19 +199,39 @@ CURES = {
     "Sgd": {"momentum": MOMENTUM},
     "Layer type": {
         "accuracy": FIGURES,
+        "cosdata": "the data is fit's: net.fit(DataFrames(path=...))",
         "data": "the data is fit's: net.fit(LMDB(path))",
+        "dummydata": "leave it out: fit is given the data",
+        "embeddingbag": "it is no layer: GraphConf(bags=[EmbeddingBag(...)])",
         "hdf5data": "the data is fit's: net.fit(HDF5(path=...))",
+        "hdf5output": "leave it out: net.features(data, layers) gives outputs of layers",
         "imagedata": "the data is fit's: net.fit(Images(path=...))",
+        "input": SHAPE,
+        "inputlayer": SHAPE,
         "lambda": "write a subclass of Layer",
         "memorydata": "leave it out: fit is given the data",
         "silence": "leave it out: an output that nothing uses is not computed",
         "split": "leave it out: several vertices may have the same input",
+    },
+    "ActivationFunction type": {
+        "glu": NONE,
+        "prelu": "it is a layer: PRelu()",
+        "rrelu": "it is a layer: RRelu()",
+        "softmin": NONE,
+    },
+    "Schedule type": {
+        "plateau": PLATEAU,
+        "reducelronplateau": PLATEAU,
+    },
+    "Source type": {
+        "orc": "Spark reads it: net.fit(spark.read.orc(path))",
     },
     "Codec type": {
         "no": "leave it out: without a codec float32 is sent",
         "none": "leave it out: without a codec float32 is sent",
     },
     "Optimizer type": {
+        "asgd": "there is none; use Sgd",
         "lbfgs": "it is a solver, for full batches: sparkdl.solvers.Lbfgs",
         "radam": "there is none; use Adam with WarmUpSchedule",
     },

@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import fields
+from functools import cache
+from importlib import import_module
 
 import pytest
 
@@ -9,6 +11,7 @@ import sparkdl
 import sparkdl.nn as nn
 from sparkdl.config import Member
 from sparkdl.config.foreign_cures import CURES, cure_for
+from sparkdl.config.foreign_notes import NOTES
 from sparkdl.config.names import edits, key, nearest
 from sparkdl.errors import ConfigError
 
@@ -96,6 +99,17 @@ TYPES = [
     ("Layer", "SoftmaxWithLoss", "did you mean 'Output' or 'LossLayer'? (softmax cross-entropy"),
     ("Layer", "GlobalAveragePooling2D", "did you mean 'GlobalPool'?"),
     ("Layer", "Silence", "leave it out"),
+    ("Layer", "EmbeddingBag", "GraphConf(bags=[EmbeddingBag(...)])"),
+    ("Layer", "Dropout2d", "did you mean 'SpatialDropout'?"),
+    ("Layer", "Dot", "did you mean 'MatMul'?"),
+    ("ActivationFunction", "prelu", "it is a layer: PRelu()"),
+    ("ActivationFunction", "softmin", "there is no such function"),
+    ("Clipping", "RenormalizeL2PerLayer", "did you mean 'UnitLayerNorm'?"),
+    ("Schedule", "PolySchedule", "did you mean 'PolynomialSchedule'?"),
+    ("Schedule", "ReduceLROnPlateau", "listeners=[ReduceLROnPlateau()]"),
+    ("Source", "ImageFolder", "did you mean 'Images'?"),
+    ("Source", "Json", "did you mean 'DataFrames'?"),
+    ("Source", "ORC", "net.fit(spark.read.orc(path))"),
     ("Optimizer", "RAdam", "there is none"),
     ("TrainingMaster", "ParameterAveragingTrainingMaster", "did you mean 'ParameterAveraging'?"),
     ("TrainingMaster", "SharedTrainingMaster", "did you mean 'GradientSharing'?"),
@@ -135,6 +149,17 @@ ALIKE = [
 ]
 
 
+@cache
+def families():
+    """Returns {name: base of a family}, with all members loaded."""
+    for module in sparkdl.MODULES:
+        import_module(f"sparkdl.{module}")
+    found = {one.__name__: one for one in Member.__subclasses__()}
+    for family in found.values():
+        list(family.members.values())  # imports them
+    return found
+
+
 @pytest.mark.parametrize(
     "kind, name, cure", OPTIONS, ids=[f"{k.__name__}-{n}" for k, n, _ in OPTIONS]
 )
@@ -170,10 +195,6 @@ def test_counts_the_edits_between_two_words(word, other, count):
     assert edits(word, other) == edits(other, word) == count
 
 
-def families():
-    return {one.__name__: one for one in Member.__subclasses__()}
-
-
 def test_every_cure_belongs_to_a_class_that_lacks_the_option():
     bases = {base for family in families().values() for base in subclasses(family)}
     bases |= {nn.NetworkConf.__mro__[1]}
@@ -199,6 +220,14 @@ def test_what_a_cure_writes_down_is_there():
     )
     for call in {*made, *re.findall(r"(Clip\w+\([^()]+\))", text)}:
         assert eval(call, vars(sparkdl.masters) | vars(sparkdl.clipping)), call
+
+
+def test_the_activations_and_affine_layers_of_notes_can_be_made():
+    names = (
+        vars(nn) | vars(sparkdl.activations) | {"Activation": nn.Activation, "Affine": nn.Affine}
+    )
+    notes = [note for note in NOTES["Layer"].values() if note[-1] == ")" and note[0] == "A"]
+    assert len(notes) > 20 and all(eval(note, names) for note in notes)
 
 
 def test_a_word_without_a_cure_has_none():

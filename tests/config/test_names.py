@@ -6,6 +6,7 @@ from dataclasses import fields
 import pytest
 
 import sparkdl.nn as nn
+import sparkdl.readers  # noqa: F401  the family of sources
 from sparkdl.config import Member, foreign, suggestion
 from sparkdl.config.names import find_name, key, list_names, one_of
 from sparkdl.errors import ConfigError
