@@ -329,7 +329,8 @@ def cure_of(name, owner, call, known):
     options = [option for option in known if key(option) == word]
     options += [option for option in (SAME | EVENTS).get(word, "").split() if option in known]
     if options:
-        return f"; did you mean {options[0]!r}?"
+        note = " (a round is several minibatches)" if options[0] == "on_round" else ""
+        return f"; did you mean {options[0]!r}?{note}"
     places = [f"{owner}.{call}", call]
     if call == "__init__" and owner in HAVE_FITS:
         places.append("fit")

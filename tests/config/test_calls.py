@@ -150,7 +150,7 @@ CONSTRUCTORS = {
         "verbose": "leave it out: history.end_reason says why a fit ended",
     },
     "LambdaListener": {
-        "on_batch_end": "did you mean 'on_round'?",
+        "on_batch_end": "did you mean 'on_round'? (a round is several minibatches)",
         "on_epoc": "did you mean 'on_epoch'?",
         "on_epoch_end": "did you mean 'on_epoch'?",
         "on_train_begin": "did you mean 'on_fit_start'?",
