@@ -35,7 +35,7 @@ def conf_with_output(
     if own:
         raise ConfigError(f"replace_output.{own[0]} must be left out: it is that of the network")
     vertices = vertices_of(conf)
-    last = name_to_keep(conf, vertices, layer, after)
+    last = name_to_keep(vertices, layer, after)
     kept = needed_by(last, vertices)
     given = {item.name: getattr(conf, item.name) for item in fields(Conf)} | options
     last = without_applied(kept, conf_of(conf, kept, last, layer, given), last, layer)
@@ -75,7 +75,7 @@ def vertices_of(conf: Any) -> list[Vertex]:
     return [Vertex(name=layer.name, layer=layer, inputs=(before,)) for layer, before in pairs]
 
 
-def name_to_keep(conf: Conf, vertices: list[Vertex], layer: Layer, after: str | None) -> str:
+def name_to_keep(vertices: list[Vertex], layer: Layer, after: str | None) -> str:
     """Returns the name of the layer for the new output to read; see `replace_output`."""
     ends = [v.name for v in vertices if isinstance(v.layer, ScoredLayer)]
     names = [vertex.name for vertex in vertices if vertex.name not in ends]
