@@ -131,6 +131,18 @@ class LocalInference:
         """Returns the mean loss over the examples of a Batch, pair or source."""
         return self.evaluate(data).loss
 
+    @refuse_unknown_options
+    def score_examples(self, data: Data) -> np.ndarray:
+        """Returns the loss of each example of a Batch, pair or source, (n,) float32.
+
+        It is that of training without regularization, times the example's weight if it has one.
+        """
+        batches, replica = self._batches(as_source(data), labels=True), self._load()
+        parts = [replica.losses(batch)[1] for batch in batches]
+        if not parts:
+            raise ConfigError("data must hold at least one example, got none")
+        return np.concatenate(parts)
+
     def _load(self):
         self.replica.load(self.state.params, self.state.buffers, self.state.slots)
         if isinstance(self.state.tables, StoredTables):

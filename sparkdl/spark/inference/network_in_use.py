@@ -24,6 +24,7 @@ from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_d
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.evaluations import UnreadRecords, evaluate
+from sparkdl.spark.inference.example_losses import ExampleLosses
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.one_call import one_call
@@ -42,7 +43,7 @@ from sparkdl.training.saving.stored_tables import files_of, keep_files
 from sparkdl.training.workers.base import Validation
 
 
-class NetworkInUse:
+class NetworkInUse(ExampleLosses):
     """The part of SparkNetwork that does not train."""
 
     sc: Any
@@ -104,7 +105,7 @@ class NetworkInUse:
             layers = [self.conf.output.name]
             return self._add_columns(data, features, transform, new, compute, device, keep, layers)
         self._require_context(data)
-        require_all(keep, data)
+        predictions.require_all(keep, data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
         name, batches = self.conf.output.name, self._batches(records, labels=False)
         check_pickles(records.transform)
@@ -151,7 +152,7 @@ class NetworkInUse:
             compute = partial(predictions.layer_columns, layers)
             return self._add_columns(data, features, transform, new, compute, device, keep, layers)
         self._require_context(data)
-        require_all(keep, data)
+        predictions.require_all(keep, data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
         check_pickles(records.transform)
         compute = partial(
@@ -363,9 +364,3 @@ class NetworkInUse:
 def checksum(state):
     """Returns a checksum of a TrainState's vectors, to detect changes in place."""
     return zlib.crc32(state.buffers, zlib.crc32(state.params))
-
-
-def require_all(keep, data):
-    """Raises ConfigError if `keep` is given for data without columns."""
-    if keep is not None:
-        raise ConfigError(f"keep must be None for data that is no DataFrame, got {kind_of(data)}")

@@ -10,6 +10,7 @@ import pyarrow
 from pyspark import TaskContext
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
+from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.nn.execution.forward import Z
 from sparkdl.spark.inference.arrow_map import select_columns
@@ -153,13 +154,21 @@ def column_function(fields, conf, transform, columns, new, compute, keep=None, l
     schema = schema_of(conf, labels=False, transform=transform)
     if not isinstance(columns, dict):
         columns = schema.fields(columns, names=fields.names)
+    beside = output_bytes(conf, layers)
+    return extending_function(fields, schema, columns, new, compute, keep, beside)
+
+
+def extending_function(fields, schema, columns, new, compute, keep=None, beside=0):
+    """Returns the function and the schema of `column_function`, for records of a Schema.
+
+    `columns` is {column of a batch: column of the DataFrame}; `beside` is as in `check_pieces`.
+    """
     check_fields(fields, columns, schema)
     places = places_of(fields.names, keep)
     kept = [fields.fields[place] for place in places]
     check_kept(kept)
     check_new([field.name for field in kept], new)
     kinds = {field.name: field.dataType.simpleString() == VECTOR for field in new}
-    beside = output_bytes(conf, layers)
     extend = partial(extend_tables, schema, columns, places, kinds, compute, beside)
     return extend, StructType([*kept, *new])
 
@@ -297,6 +306,26 @@ def layer_columns(layers, model, transform, batches):
         yield {name: np.concatenate([result[name] for result in results]) for name in layers}
 
 
+def example_losses(model, transform, batches):
+    """Yields the losses (n,) of the records of each Batch, as float64."""
+    replica = load_replica(model)
+    for batch in sound(batches):
+        parts = [replica.losses(piece)[1] for piece in pieces(batch, transform, replica.conf)]
+        yield np.concatenate(parts).astype(np.float64)
+
+
+def loss_column(name, model, transform, batches):
+    """Yields {name: losses} of each Batch, as float64."""
+    for losses in example_losses(model, transform, batches):
+        yield {name: losses}
+
+
+def loss_numbers(model, transform, batches):
+    """Yields the loss of each record, a float."""
+    for losses in example_losses(model, transform, batches):
+        yield from losses.tolist()
+
+
 def check_layers(conf, layers):
     """Returns layer names as a list without duplicates; ConfigError unless the network has them."""
     layers = unique_names(layers)
@@ -304,3 +333,9 @@ def check_layers(conf, layers):
     if not layers or any(name not in known for name in layers):
         raise ConfigError(f"layers must be some of {known}, got {layers}")
     return layers
+
+
+def require_all(keep, data):
+    """Raises ConfigError if `keep` is given for data without columns."""
+    if keep is not None:
+        raise ConfigError(f"keep must be None for data that is no DataFrame, got {kind_of(data)}")
