@@ -110,8 +110,9 @@ class Evaluation:
 
     def without_counts(self) -> Self:
         """Returns an evaluation with the same options and no examples."""
-        options = [field.name for field in fields(self)]
-        return type(self)(**{name: getattr(self, name) for name in options})
+        kind: Any = type(self)  # each subclass is a dataclass
+        options = [field.name for field in fields(kind)]
+        return kind(**{name: getattr(self, name) for name in options})
 
     def _count_losses(self, losses, size):
         losses = real_numbers(losses, "losses").astype(np.float64, copy=False)

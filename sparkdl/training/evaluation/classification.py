@@ -16,6 +16,7 @@ from sparkdl.training.evaluation.base import (
     real_numbers,
     set_names,
 )
+from sparkdl.training.evaluation.calibration import BINS, calibration_error, calibration_sums
 from sparkdl.training.evaluation.classification_report import report
 from sparkdl.training.evaluation.distinct_scores import limit_for
 from sparkdl.training.evaluation.packed_counts import pack, unpack
@@ -58,7 +59,7 @@ class Classification(PerColumn, Evaluation):
     bins: int | None = None
     exact_scores: int | None = None
 
-    sums: ClassVar[tuple[str, ...]] = (*Evaluation.sums, "pairs", "ranks", "scores")
+    sums: ClassVar[tuple[str, ...]] = (*Evaluation.sums, "pairs", "ranks", "scores", "confidences")
 
     def __post_init__(self) -> None:
         require(self, "classes", is_integer(self.classes, 2), "an integer >= 2")
@@ -75,6 +76,7 @@ class Classification(PerColumn, Evaluation):
         self.pairs = PairCounts(self.classes)
         self.ranks = np.zeros(self.classes, np.int64)
         self.scores = ScoreCounts.empty(self.classes, self.bins, self.exact_scores)
+        self.confidences = np.zeros((3, BINS))
 
     def _set_top(self):
         """Keeps the top-k accuracies with k below the number of classes."""
@@ -100,7 +102,11 @@ class Classification(PerColumn, Evaluation):
 
     def _count(self, predictions, labels, chosen):
         """Counts a few examples; `chosen` are the probabilities of their labels."""
-        self.pairs.add(labels, predictions.argmax(axis=1))
+        answers = predictions.argmax(axis=1)
+        self.pairs.add(labels, answers)
+        confidences = predictions[np.arange(len(labels)), answers]
+        sums = calibration_sums(confidences, answers == labels, np.ones(len(labels)))
+        self.confidences = self.confidences + sums
         np.add.at(self.ranks, rank_of(predictions, labels, chosen), 1)
         self.scores.add(predictions, labels[:, np.newaxis] == np.arange(self.classes))
 
@@ -125,6 +131,20 @@ class Classification(PerColumn, Evaluation):
         if not is_integer(k, 1):
             raise ConfigError(f"k must be an integer >= 1, got {brief(k)}")
         return float(self.ranks[:k].sum() / self.examples) if self.examples else float("nan")
+
+    @property
+    def matthews_correlation(self) -> float:
+        """Matthews' correlation of truth and prediction over all classes, in [-1, 1]; 0 where one
+        of them does not vary.
+        """
+        return self.by_class.matthews_of_all()
+
+    @property
+    def calibration_error(self) -> float:
+        """Expected calibration error of the predicted classes' probabilities, of 15 bins of equal
+        width, in [0, 1].
+        """
+        return calibration_error(self.confidences)
 
     @property
     def by_class(self) -> Rates:

@@ -14,9 +14,10 @@ from sparkdl.training.evaluation.base import (
     check_values,
     set_names,
 )
+from sparkdl.training.evaluation.calibration import calibration_error, calibration_sums
 from sparkdl.training.evaluation.classification import cross_entropy
 from sparkdl.training.evaluation.distinct_scores import limit_for
-from sparkdl.training.evaluation.per_column import PerColumn
+from sparkdl.training.evaluation.per_column import PerColumn, pick_or_mean
 from sparkdl.training.evaluation.rates import Rates
 from sparkdl.training.evaluation.scores import ScoreCounts, bins_for
 from sparkdl.training.reporting.text_table import align
@@ -110,6 +111,28 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
         return Rates(self.hits, self.predicted, self.occurring)
 
     rates = by_label
+
+    def matthews_correlation(self, label: int | None = None) -> float:
+        """Returns Matthews' correlation of one label, in [-1, 1]; None: the mean over labels.
+
+        It is 0 where a label, or its prediction, does not vary.
+        """
+        total = float(self.scores.positive[0].sum() + self.scores.negative[0].sum())
+        if not total:
+            return float("nan")
+        return pick_or_mean(self.by_label.matthews(total), label)
+
+    def calibration_error(self, label: int | None = None) -> float:
+        """Returns the expected calibration error of one label's probabilities, in [0, 1]; None: the
+        mean over labels.
+
+        Of 15 bins of equal width; of scores that are binned anyway once they are not `exact`.
+        """
+        errors = [
+            calibration_error(calibration_sums(scores, positive, positive + negative))
+            for scores, positive, negative in self.scores.by_score()
+        ]
+        return pick_or_mean(np.array(errors), label)
 
     def figures(self) -> dict[str, float]:
         names = ("accuracy", "exact_match", "precision", "recall", "f1")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparkdl.config import is_integer
+from sparkdl.config.constraints.numbers import is_number
 from sparkdl.errors import ConfigError, brief
 from sparkdl.training.evaluation.scores import Roc
 
@@ -39,6 +40,27 @@ class PerColumn:
     @property
     def f1(self) -> float:
         return float(self.rates.f1.mean())
+
+    def f_beta(self, beta: float, column: int | None = None) -> float:
+        """Returns the F-beta score of one column; None: the mean over columns.
+
+        The recall counts `beta` times as much as the precision: 1 gives `f1`, 0 the precision.
+
+        Raises ConfigError unless beta is a finite number >= 0.
+        """
+        if not (is_number(beta) and 0 <= beta < np.inf):
+            raise ConfigError(f"beta must be a finite number >= 0, got {brief(beta)}")
+        return pick_or_mean(self.rates.f_beta(beta), column)
+
+    def average_precision(self, column: int | None = None) -> float:
+        """Returns the area under one column's precision-recall curve; None: the mean over columns
+        that have one.
+
+        A column has one unless it never occurs. The area is that of the steps, as scikit-learn's
+        average_precision_score, of the scores themselves while `auc_is_exact`, otherwise of their
+        bins.
+        """
+        return pick_or_mean(self.scores.average_precision(), column)
 
     def roc(self, column: int) -> Roc:
         """Returns the Roc of one label, or of one class against the rest."""

@@ -1,5 +1,5 @@
-"""Precision, recall and F1 from counts; 0 where the divisor is 0, as with scikit-learn's
-zero_division=0.
+"""Precision, recall, F-beta and Matthews' correlation from counts; 0 where the divisor is 0, as
+with scikit-learn's zero_division=0.
 """
 
 from dataclasses import dataclass
@@ -37,6 +37,42 @@ class Rates:
     def f1(self) -> np.ndarray:
         """Harmonic mean of precision and recall, (classes,)."""
         return share(2 * self.hits, self.predicted + self.occurring)
+
+    def f_beta(self, beta: float) -> np.ndarray:
+        """Returns (1 + b) hits / (predicted + b occurring) with b = beta², (classes,): the recall
+        counts beta times as much as the precision.
+        """
+        b = float(beta) ** 2
+        return share((1 + b) * self.hits, self.predicted + b * self.occurring)
+
+    def matthews(self, examples: float) -> np.ndarray:
+        """Returns Matthews' correlation of each class with its prediction, (classes,), in [-1, 1].
+
+        References
+        ----------
+        Matthews, Comparison of the predicted and observed secondary structure of T4 phage lysozyme
+        (1975).
+        """
+        n, hits = float(examples), self.hits.astype(np.float64)
+        predicted, occurring = self.predicted / n, self.occurring / n
+        spread = predicted * (1 - predicted) * occurring * (1 - occurring)
+        return share(hits / n - predicted * occurring, np.sqrt(np.maximum(spread, 0)))
+
+    def matthews_of_all(self) -> float:
+        """Returns Matthews' correlation of all classes together, where each example has one.
+
+        References
+        ----------
+        Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient
+        (2004).
+        """
+        n = float(self.occurring.sum())
+        if not n:
+            return float("nan")
+        hits = float(self.hits.sum()) / n
+        predicted, occurring = self.predicted / n, self.occurring / n
+        spread = float((1 - predicted @ predicted) * (1 - occurring @ occurring))
+        return float(share(hits - predicted @ occurring, max(spread, 0.0) ** 0.5))
 
 
 def share(part, whole):

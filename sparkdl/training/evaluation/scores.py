@@ -7,6 +7,7 @@ import numpy as np
 
 from sparkdl.training.evaluation.distinct_scores import LIMIT, DistinctScores
 from sparkdl.training.evaluation.packed_counts import narrow, pack, unpack
+from sparkdl.training.evaluation.rates import share
 from sparkdl.training.evaluation.row_blocks import blocks_of
 
 FAR = 16.0
@@ -38,7 +39,8 @@ class ScoreCounts:
     trained networks crowd at 0 and 1, where bins of equal width in probability would lump them
     together.
 
-    `known` is (auc, auc_error) if the scores were dropped, and the bins have become small types.
+    `known` is (auc, auc_error, average_precision) if the scores were dropped, and the bins have
+    become small types.
 
     Shapes
     ------
@@ -48,7 +50,7 @@ class ScoreCounts:
     positive: np.ndarray
     negative: np.ndarray
     distinct: DistinctScores
-    known: tuple[np.ndarray, np.ndarray] | None = None
+    known: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @classmethod
     def empty(cls, columns, bins, limit=LIMIT):
@@ -69,7 +71,8 @@ class ScoreCounts:
 
     def without_scores(self):
         """Returns counts that take little memory: areas are the same, curves are of bins."""
-        known, bins = (self.auc(), self.auc_error()), map(narrow, (self.positive, self.negative))
+        known = self.auc(), self.auc_error(), self.average_precision()
+        bins = map(narrow, (self.positive, self.negative))
         return ScoreCounts(*bins, DistinctScores(0), known)
 
     def add(self, scores, truth):
@@ -145,9 +148,31 @@ class ScoreCounts:
             return self.known[0]
         if not self.exact:
             return _per_pair(_wins(self.positive, self.negative), self)
-        columns = range(len(self.positive))
-        wins = [_wins(*self.distinct.of(column)[1:]) for column in columns]
+        wins = [_wins(*counts) for _, *counts in self.by_score()]
         return _per_pair(np.array(wins, np.float64), self)
+
+    def by_score(self):
+        """Yields (scores, positive, negative) of each column, in ascending order of the scores, or
+        of the middles of bins.
+        """
+        columns, bins = self.positive.shape
+        for column in range(columns):
+            if self.exact:
+                yield self.distinct.of(column)
+            else:
+                yield center_of(np.arange(bins), bins), self.positive[column], self.negative[column]
+
+    def average_precision(self) -> np.ndarray:
+        """Returns the average precision of each column, (columns,); nan if it has no positives.
+
+        References
+        ----------
+        Manning, Raghavan and Schütze, Introduction to information retrieval (2008), section 8.4:
+        the mean of the precisions at each positive, in descending order of scores.
+        """
+        if self.known is not None:
+            return self.known[2]
+        return np.array([_average_precision(*counts) for _, *counts in self.by_score()], np.float64)
 
     def auc_error(self) -> np.ndarray:
         """Returns the largest possible error of `auc` due to bins, (columns,)."""
@@ -193,6 +218,14 @@ def _wins(positive, negative):
     """Returns the number of pairs won by the positive, ties counting half; scores are ascending."""
     below = np.cumsum(negative, axis=-1) - negative
     return np.sum(positive * (below + 0.5 * negative), axis=-1, dtype=np.float64)
+
+
+def _average_precision(positive, negative):
+    """Returns the mean precision over positives; scores are ascending."""
+    hits, wrong = (np.cumsum(counts[::-1], dtype=np.float64) for counts in (positive, negative))
+    total = hits[-1] if len(hits) else 0
+    precision = share(hits, hits + wrong)
+    return float(positive[::-1] @ precision / total) if total else np.nan
 
 
 def _climb(counts):
