@@ -10,7 +10,6 @@ from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame
 
 from sparkdl.config.calls import refuse_unknown_options
-from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError
 from sparkdl.ml.columns import keep_own_name, only_names
@@ -112,7 +111,6 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
     >>> model.transform(test).select("prediction", "probability")
     """
 
-    @refuse_unknown_options
     @refuse_unknown_options
     @keyword_only
     def __init__(
@@ -249,7 +247,8 @@ class SparkNetworkClassificationModel(
 
         Counts of classes, with accuracy, precision, recall and f1, use the classes that `transform`
         predicts, by `thresholds` if given. Loss, AUC and the probabilities of `wrong` ignore
-        thresholds.
+        thresholds. Rows count as their weights say, if `weightCol` is given and the DataFrame has
+        the column.
         """
         return with_names(super().evaluate(dataset), self.network.conf, self.labels)
 

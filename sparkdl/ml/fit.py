@@ -9,7 +9,13 @@ from pyspark.sql import DataFrame
 from sparkdl.errors import ConfigError
 from sparkdl.ml.checkpoint_folders import claimed_folder, folder_to_resume
 from sparkdl.ml.params import FitParams
-from sparkdl.ml.rows import ReadColumns, divide_rows, require_frame, weight_column
+from sparkdl.ml.rows import (
+    ReadColumns,
+    divide_rows,
+    named_columns,
+    require_frame,
+    weight_column,
+)
 from sparkdl.ml.turns import taking_turns
 from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import context_of
@@ -49,7 +55,7 @@ def fit_network(
     master, preprocessing = master_to_train(stage, network.conf), stage.getPreprocessing()
     features, labels = names(network.conf)
     weights = weight_column(stage)
-    columns = features | labels | ({} if weights is None else {"weights": weights})
+    columns = named_columns(features, labels, weights)
     check_fields(dataset.schema, columns, schema_of(network.conf, transform=preprocessing))
     train, validation, options = divide_rows(stage, dataset)
     evaluates = validation is not None or "validation_split" in options

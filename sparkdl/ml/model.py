@@ -15,7 +15,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.ml.columns import only_names
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
-from sparkdl.ml.rows import ReadColumns, require_frame
+from sparkdl.ml.rows import ReadColumns, named_columns, require_frame, weights_to_evaluate
 from sparkdl.ml.training_params import TrainingParams
 from sparkdl.spark.connect.sessions import current_context
 from sparkdl.spark.inference.arrow_map import map_in_arrow
@@ -37,7 +37,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
 
     A subclass defines the columns it adds (`outputs`, `fields`) and, if there may be several
     columns of features or labels, those it reads (`_names`). The values of TrainingParams only
-    describe the fit; predictions do not depend on them.
+    describe the fit, except `weightCol`, which `evaluate` reads; predictions do not depend on them.
 
     Attributes
     ----------
@@ -53,6 +53,10 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         super().__init__()
         self.network, self.history = network, history
         self._spark_network: SparkNetwork | None = None
+
+    def setWeightCol(self, value: str) -> Self:
+        """Sets the value of `weightCol`, of weights in `evaluate`; "" for none."""
+        return self._set(weightCol=value)
 
     def feature_names(self, known: Collection[str] = ()) -> dict[str, str]:
         """Returns {column of a batch: column of a DataFrame} of features.
@@ -165,13 +169,17 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
     def evaluate(self, dataset: DataFrame) -> Evaluation:
         """Evaluates the model on labelled data and returns an Evaluation, with class names if
         known.
+
+        Rows count as their weights say in all figures, if `weightCol` is given and the DataFrame
+        has the column.
         """
         require_frame(dataset)
         features, labels = self.feature_names(dataset.columns), self.label_names()
         preprocessing, net = self.getPreprocessing(), self.spark_network()
         schema = schema_of(self.network.conf, transform=preprocessing)
-        check_fields(dataset.schema, features | labels, schema)
-        read = ReadColumns(features, labels)
+        weights = weights_to_evaluate(self, dataset)
+        check_fields(dataset.schema, named_columns(features, labels, weights), schema)
+        read = ReadColumns(features, labels, weights)
         frame = read.select(dataset)
         transform = net.transform_for(frame, preprocessing)
         records = SparkRecords(frame, **read.names, transform=transform)

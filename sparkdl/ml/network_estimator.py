@@ -8,7 +8,6 @@ from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame
 
 from sparkdl.config.calls import refuse_unknown_options
-from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.transforms.base import Transform
 from sparkdl.ml.columns import keep_own_name, output_names, several_names
 from sparkdl.ml.estimator import NetworkEstimator
@@ -90,7 +89,6 @@ class SparkNetworkEstimator(NetworkEstimator, SeveralColumns):
         Number of workers. Default: the master's, as many as the cluster runs at once.
     """
 
-    @refuse_unknown_options
     @refuse_unknown_options
     @keyword_only
     def __init__(
@@ -188,7 +186,10 @@ class SparkNetworkModel(NetworkModel, SeveralColumns, Model):
         return found
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:
-        """Returns an Evaluation of the main output, with the names of its classes if known."""
+        """Returns an Evaluation of the main output, with the names of its classes if known.
+
+        Rows count as their weights say, if `weightCol` is given and the DataFrame has the column.
+        """
         conf = self.network.conf
         names = self.labels.get(conf.label_column(conf.main))
         return with_names(super().evaluate(dataset), conf, names)

@@ -8,7 +8,6 @@ from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame
 
 from sparkdl.config.calls import refuse_unknown_options
-from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError
 from sparkdl.ml.columns import keep_own_name, only_names
@@ -83,7 +82,6 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
         Number of workers. Default: the master's, as many as the cluster runs at once.
     """
 
-    @refuse_unknown_options
     @refuse_unknown_options
     @keyword_only
     def __init__(

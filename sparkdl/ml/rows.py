@@ -27,9 +27,18 @@ def require_frame(dataset: Any) -> None:
         )
 
 
-def weight_column(stage: FitParams) -> str | None:
+def weight_column(stage: Any) -> str | None:
     """Returns the name of a stage's weight column, or None; in pyspark.ml, "" means none."""
     return (stage.getWeightCol() if stage.isDefined(stage.weightCol) else "") or None
+
+
+def weights_to_evaluate(stage: Any, dataset: DataFrame) -> str | None:
+    """Returns the name of a stage's weight column, None also where the DataFrame has no such one.
+
+    As in pyspark.ml, rows without the column have no weights.
+    """
+    name = weight_column(stage)
+    return name if name in dataset.columns else None
 
 
 def indicator_column(stage: FitParams) -> str | None:
@@ -93,6 +102,13 @@ def require_distinct(frame: DataFrame, names: Iterable[str]) -> None:
                 f"{WHERE}: column {name!r} must differ from all others in more than upper and "
                 f"lower case, got {same}; rename or drop the others, or set {CASES} to true"
             )
+
+
+def named_columns(
+    features: dict[str, str], labels: dict[str, str], weights: str | None
+) -> dict[str, str]:
+    """Returns {column of a batch: column of a DataFrame} of all that is read."""
+    return features | labels | ({} if weights is None else {"weights": weights})
 
 
 class ReadColumns:

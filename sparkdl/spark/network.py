@@ -178,8 +178,8 @@ class SparkNetwork(NetworkInUse):
             the data of its test net, or a list for several. None: the data that they name.
         features, label, weights : str
             Column names, for records with named columns; a network with several inputs or outputs
-            uses their names. Weights are factors of the examples' losses, also in evaluation: of
-            held-out records, and of a `validation` DataFrame that has the column.
+            uses their names. Weights are factors of the examples' losses, and in all figures of
+            evaluations: of held-out records, and of a `validation` DataFrame that has the column.
         transform : callable, optional
             Function that workers apply to minibatches of an RDD or DataFrame; see
             sparkdl.transforms. `evaluate`, `predict` and `features` apply it too unless given

@@ -27,7 +27,7 @@ from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.outputs import fields_of, is_flat, kind_of_output
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
-from sparkdl.ml.rows import ReadColumns, require_frame
+from sparkdl.ml.rows import ReadColumns, named_columns, require_frame, weights_to_evaluate
 from sparkdl.ml.training_params import HasClassWeights, TrainingParams
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
 from sparkdl.spark.inference.arrow_map import map_in_arrow
@@ -119,6 +119,10 @@ class EnsembleModel(
         """Sets the value of `thresholds`, one for each class; see SparkNetworkClassifier."""
         return self._set(thresholds=value)
 
+    def setWeightCol(self, value: str) -> Self:
+        """Sets the value of `weightCol`, of weights in `evaluate`; "" for none."""
+        return self._set(weightCol=value)
+
     @property
     def vote(self) -> Vote:
         """How the networks vote, as sent to executors."""
@@ -145,7 +149,7 @@ class EnsembleModel(
         return map_in_arrow(dataset, *self._map_function(dataset.schema))
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:
-        """Returns an Evaluation over labelled data.
+        """Returns an Evaluation over labelled data, weighted if it has the column `weightCol`.
 
         Its loss is that of the first network, for what all give together. It is nan, and not among
         the figures, where it does not follow from that: of hard votes, of hinge losses with classes
@@ -156,8 +160,10 @@ class EnsembleModel(
         conf, transform = self._conf, self.getPreprocessing()
         require_frame(dataset)
         features, labels = self._names(dataset.columns)
-        check_fields(dataset.schema, features | labels, schema_of(conf, transform=transform))
-        read = ReadColumns(features, labels)
+        weights = weights_to_evaluate(self, dataset)
+        columns = named_columns(features, labels, weights)
+        check_fields(dataset.schema, columns, schema_of(conf, transform=transform))
+        read = ReadColumns(features, labels, weights)
         records = SparkRecords(read.select(dataset), **read.names, transform=transform)
         task = partial(run_partition_on_device, self._master.task_device)
         found = evaluate(SparkContext.getOrCreate(), conf, records, self._share(), self.vote, task)

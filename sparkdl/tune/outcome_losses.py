@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sparkdl.nn.inputs.columns import WEIGHTS
 from sparkdl.nn.losses import (
     ExponentialDensity,
     Infogain,
@@ -13,6 +14,7 @@ from sparkdl.nn.losses import (
     SoftmaxCrossEntropy,
 )
 from sparkdl.nn.losses.agreement import MarginLoss
+from sparkdl.training.evaluation.base import weigh
 
 LEAST = np.finfo(np.float32).tiny  # lower limit of probabilities
 
@@ -63,10 +65,14 @@ def scores_of(loss):
 
 
 def outcome_losses(conf, voting, outcome, batch):
-    """Returns the loss of each example (n,) of an outcome (n, units); nan without `has_losses`."""
+    """Returns the loss of each example (n,) of an outcome (n, units); nan without `has_losses`.
+
+    It is multiplied by the weights of the examples, if they have any.
+    """
     if not has_losses(conf, voting):
         return np.full(len(outcome), np.nan)
     layer, labels = conf.main.layer, batch.columns[conf.label_column(conf.main)]
     with np.errstate(all="ignore"):  # non-finite outcomes are refused afterwards
         z = scores_of(layer.loss)(np.asarray(outcome, np.float64))
-        return layer.loss_weight * layer.per_example(z, labels)
+        losses = layer.loss_weight * layer.per_example(z, labels)
+    return weigh(losses, batch.columns.get(WEIGHTS))

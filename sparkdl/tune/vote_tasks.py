@@ -12,7 +12,7 @@ from sparkdl.spark.inference.output_columns import YES_OR_NO, OutputColumns, pro
 from sparkdl.spark.inference.predictions import sound
 from sparkdl.spark.inference.threshold_evaluator import ThresholdCounts, ThresholdEvaluator
 from sparkdl.training.evaluation.batch_evaluation import new_evaluation, pieces
-from sparkdl.training.evaluation.selection import predictions_to_judge
+from sparkdl.training.evaluation.selection import predictions_to_judge, weights_to_judge
 from sparkdl.training.rounds.replica import limit_threads, load_to_read
 from sparkdl.training.workers.contribution import Failure
 from sparkdl.tune.outcome_losses import outcome_losses
@@ -108,7 +108,8 @@ def evaluate_votes(shared, vote, transform, partition, batches):
         for batch in sound(batches):
             for piece, y in outcomes(members, vote, transform, batch):
                 losses = outcome_losses(members[0].conf, vote.voting, y, piece)
-                evaluation.add(*predictions_to_judge(members[0], piece, y, losses))
+                judged = predictions_to_judge(members[0], piece, y, losses)
+                evaluation.add(*judged, weights_to_judge(members[0], piece, y))
         yield partition, evaluation if counts is None else counts.evaluation()
     except SparkdlError as error:
         yield partition, Failure(error)

@@ -63,7 +63,7 @@ GIVEN = {
     "master": AllReduceSGD(),
     "preprocessing": Scale(factor=2.0),
 }
-SET_LATER = {"master", "preprocessing"}  # read by the model itself
+SET_LATER = {"master", "preprocessing", "weightCol"}  # read by the model itself
 LEFT_OUT = {"network", "listeners", "checkpoints", "resume", "resources"}
 DEFAULTS = {"maxIter": 1, "monitor": "validation loss", "minDelta": 0.0}
 DEFAULTS |= {"restoreBestWeights": False}
@@ -145,7 +145,7 @@ def predicted(fitted, data):
 
 def test_predictions_do_not_depend_on_them(fitted, predicted, data):
     _, model = fitted
-    bare = type(model)(model.network).setPreprocessing(Scale(factor=2.0))
+    bare = type(model)(model.network).setPreprocessing(Scale(factor=2.0)).setWeightCol("w")
     np.testing.assert_array_equal(predicted, by_id(bare.transform(data), "prediction")[0])
     assert model.evaluate(data).figures() == bare.evaluate(data).figures()
     function, plain = (each.map_function(data.schema)[0] for each in (model, bare))

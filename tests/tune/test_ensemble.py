@@ -164,6 +164,19 @@ def test_its_loss_is_the_networks_own(spark):
         assert found.mse == pytest.approx(metrics.mean_squared_error(truth, y), rel=1e-5)
 
 
+@pytest.mark.parametrize("limits", [None, [0.2, 0.9, 0.4]])
+def test_rows_count_as_their_weights_say(limits, spark):
+    given, model = frame(spark), EnsembleModel(CLASSES).setWeightCol("w")
+    model = model if limits is None else model.setThresholds(limits)
+    truth, p, said, w = by_id(model.transform(given), "label", "probability", "prediction", "w")
+    found, weighted = model.evaluate(given), {"sample_weight": w}
+    assert found.accuracy == pytest.approx(metrics.accuracy_score(truth, said, **weighted))
+    loss = metrics.log_loss(truth, p / p.sum(axis=1, keepdims=True), **weighted)
+    assert found.loss == pytest.approx(loss, rel=1e-5)
+    areas = [metrics.roc_auc_score(truth == k, p[:, k], **weighted) for k in range(3)]
+    assert found.auc() == pytest.approx(np.mean(areas))
+
+
 def test_units_that_do_not_count_are_left_out_of_its_loss(spark):
     loss = SigmoidCrossEntropy(ignore_label=0)
     nets = [network(seed, 1, loss=loss) for seed in range(2)]

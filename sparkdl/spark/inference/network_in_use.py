@@ -168,6 +168,7 @@ class NetworkInUse(ExampleLosses):
         *,
         features: str = "features",
         label: str = "label",
+        weights: str | None = None,
         transform: Change | Literal[False] | None = None,
         device: str | None = None,
         metrics: MetricsGiven = None,
@@ -177,8 +178,9 @@ class NetworkInUse(ExampleLosses):
         Parameters
         ----------
         data : data
-        features, label : str
-            Column names, for records with named columns.
+        features, label, weights : str
+            Column names, for records with named columns. Weights say how much each example counts
+            in all figures, as scikit-learn's sample_weight. None: each counts 1.
         transform : callable, optional
             Function applied to minibatches of an RDD or DataFrame; see sparkdl.transforms. None:
             the transform of the fit, which is saved with the network. False: no transform.
@@ -191,8 +193,8 @@ class NetworkInUse(ExampleLosses):
             add up, so records may be many. If its `figures` are several, they are "name/figure". Or
             a function (labels, predictions) -> number: the driver calls it once, with the arrays
             (n,) or (n, k) and (n, units) of all records, in any order, of sequences and images of
-            all steps and pixels that count. Executors send these arrays to the driver, at most
-            256 MB of them.
+            all steps and pixels that count, without weights. Executors send these arrays to the
+            driver, at most 256 MB of them.
 
         Raises
         ------
@@ -203,7 +205,7 @@ class NetworkInUse(ExampleLosses):
         """
         require_running(self.sc)
         transform = self.transform_for(data, transform)
-        records = SparkRecords(data, features, label, transform=transform)
+        records = SparkRecords(data, features, label, weights, transform)
         if is_connect(self.sc):
             self._require_frames(data)
         own = metrics_of(metrics, self.conf)
@@ -220,12 +222,13 @@ class NetworkInUse(ExampleLosses):
         *,
         features: str = "features",
         label: str = "label",
+        weights: str | None = None,
         transform: Change | Literal[False] | None = None,
         device: str | None = None,
     ) -> float:
         """Returns the mean loss over labelled data; the options are those of `evaluate`."""
-        options: dict[str, Any] = {"features": features, "label": label, "transform": transform}
-        return self.evaluate(data, device=device, **options).loss
+        options: dict[str, Any] = {"features": features, "label": label, "weights": weights}
+        return self.evaluate(data, transform=transform, device=device, **options).loss
 
     def evaluate_by(
         self,

@@ -65,10 +65,11 @@ class ThresholdCounts:
         self._plain = new_evaluation(evaluator.conf)
         self._chosen = without_scores(new_evaluation(evaluator.conf))
         self.wrong, self.labels = self._plain.wrong, self._plain.labels
+        self.metrics = self._plain.metrics
 
-    def add(self, predictions, labels, losses):
-        self._plain.add(predictions, labels, losses)  # checks them
-        self._chosen.add(self._decide(predictions), labels, losses)
+    def add(self, predictions, labels, losses, weights=None):
+        self._plain.add(predictions, labels, losses, weights)  # checks them
+        self._chosen.add(self._decide(predictions), labels, losses, weights)
 
     def evaluation(self):
         """Returns both evaluations combined."""

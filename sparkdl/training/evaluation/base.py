@@ -21,6 +21,8 @@ class Evaluation:
 
     Attributes
     ----------
+    weight : float
+        Sum of the examples' weights, by which means divide; without weights their number.
     has_loss : bool
         Whether the loss is known. It is, but for some ensembles; `figures` leave it out then.
     wrong : sequence of WrongExample
@@ -31,7 +33,7 @@ class Evaluation:
         Of the metrics that were given to `fit` or `evaluate`; `figures` include them.
     """
 
-    sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "wrong", "metrics")
+    sums: ClassVar[tuple[str, ...]] = ("examples", "weight", "loss_sum", "wrong", "metrics")
     has_loss = True
 
     if TYPE_CHECKING:
@@ -40,12 +42,16 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         self.examples = 0
-        self.loss_sum = 0.0
+        self.weight = self.loss_sum = 0.0
         self.wrong = WrongExamples()
         self.metrics = MetricCounts()
 
     def add(
-        self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
+        self,
+        predictions: np.ndarray,
+        labels: np.ndarray,
+        losses: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ) -> Self:
         """Counts a batch in and returns self.
 
@@ -56,13 +62,17 @@ class Evaluation:
         labels : (n,) or (n, k)
             The truth.
         losses : (n,) floats or None
-            Loss of each example as the network computes it; None computes the one that goes with
-            the kind of evaluation from the predictions.
+            Loss of each example as the network computes it, times its weight; None computes the one
+            that goes with the kind of evaluation from the predictions.
+        weights : (n,) floats or None
+            How much each example counts in all figures, >= 0, as scikit-learn's sample_weight.
+            None: 1 each.
 
         Raises
         ------
         DataError
-            Predictions that are not finite, labels that do not fit; nothing is counted then.
+            Predictions that are not finite, labels or weights that do not fit; nothing is counted
+            then.
         """
         raise NotImplementedError
 
@@ -78,8 +88,8 @@ class Evaluation:
 
     @property
     def loss(self) -> float:
-        """Mean loss over all examples."""
-        return self.loss_sum / self.examples if self.examples else float("nan")
+        """Mean loss over all examples, weighted if they have weights."""
+        return self.loss_sum / self.weight if self.weight else float("nan")
 
     @property
     def score(self) -> float:
@@ -114,12 +124,13 @@ class Evaluation:
         options = [field.name for field in fields(kind)]
         return kind(**{name: getattr(self, name) for name in options})
 
-    def _count_losses(self, losses, size):
+    def _count_losses(self, losses, size, weights=None):
         losses = real_numbers(losses, "losses").astype(np.float64, copy=False)
         if losses.shape != (size,):
             raise DataError(f"{size} examples need {size} losses, got shape {losses.shape}")
         self.loss_sum += float(losses.sum())
         self.examples += size
+        self.weight += size if weights is None else float(weights.sum())
 
 
 def set_names(evaluation, size):
@@ -147,6 +158,27 @@ def real_numbers(values, name):
     except (TypeError, ValueError):
         pass
     raise DataError(f"{name} must be an array of real numbers, got {brief(values)}")
+
+
+def check_weights(weights, size):
+    """Returns `weights` as float64 if they are None or `size` finite numbers >= 0."""
+    if weights is None:
+        return None
+    weights = real_numbers(weights, "weights").astype(np.float64, copy=False)
+    if weights.shape != (size,):
+        raise DataError(f"{size} examples need {size} weights, got shape {weights.shape}")
+    wrong = ~((weights >= 0) & (weights < np.inf))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(f"weights must be finite and >= 0, got {weights[row]} in example {row}")
+    return weights
+
+
+def weigh(values, weights):
+    """Returns values (n, ...) times the weights of examples (n,), or unchanged without weights."""
+    if weights is None:
+        return values
+    return values * weights.reshape(-1, *[1] * (values.ndim - 1))
 
 
 def check_predictions(predictions, width):

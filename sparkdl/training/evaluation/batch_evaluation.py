@@ -5,7 +5,7 @@ from itertools import chain
 from sparkdl.training.evaluation import evaluation_for
 from sparkdl.training.evaluation.count_arrays import counts_of, with_counts
 from sparkdl.training.evaluation.metric_counts import MetricCounts
-from sparkdl.training.evaluation.selection import predictions_to_judge
+from sparkdl.training.evaluation.selection import predictions_to_judge, weights_to_judge
 from sparkdl.training.evaluation.wrong_records import WrongRecords
 from sparkdl.training.inputs.minibatch import prepare_minibatch
 
@@ -76,7 +76,8 @@ def evaluate_batches(replica, batches, evaluation):
     for batch in batches:
         prediction, losses = replica.losses(batch)
         judged = predictions_to_judge(replica, batch, prediction, losses)
-        evaluation.add(*judged)
-        evaluation.metrics.add(*judged)
+        weights = weights_to_judge(replica, batch, prediction)
+        evaluation.add(*judged, weights)
+        evaluation.metrics.add(*judged, weights)
         wrong.add(batch, prediction, losses, batch.ids)
     evaluation.wrong += wrong.examples()

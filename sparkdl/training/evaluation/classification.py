@@ -10,11 +10,13 @@ from sparkdl.config import is_integer
 from sparkdl.errors import ConfigError, DataError, brief, require
 from sparkdl.training.evaluation.base import (
     Evaluation,
+    check_weights,
     clipped,
     numbers_of,
     probability_table,
     real_numbers,
     set_names,
+    weigh,
 )
 from sparkdl.training.evaluation.calibration import BINS, calibration_error, calibration_sums
 from sparkdl.training.evaluation.classification_report import report
@@ -86,7 +88,11 @@ class Classification(PerColumn, Evaluation):
         self.top = tuple(k for k in self.top if k < self.classes)
 
     def add(
-        self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
+        self,
+        predictions: np.ndarray,
+        labels: np.ndarray,
+        losses: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ) -> Self:
         """Counts (n, k) probabilities and (n,) labels in; see Evaluation.add.
 
@@ -95,24 +101,35 @@ class Classification(PerColumn, Evaluation):
         predictions = probability_table(predictions, self.classes)
         labels = check_classes(class_of(labels, self.classes), len(predictions), self.classes)
         chosen = clipped(predictions[np.arange(len(labels)), labels])
-        self._count_losses(cross_entropy(chosen) if losses is None else losses, len(labels))
+        weights = check_weights(weights, len(labels))
+        losses = weigh(cross_entropy(chosen), weights) if losses is None else losses
+        self._count_losses(losses, len(labels), weights)
         for part in blocks_of(predictions.shape):
-            self._count(clipped(predictions[part]), labels[part], chosen[part])
+            few = None if weights is None else weights[part]
+            self._count(clipped(predictions[part]), labels[part], chosen[part], few)
         return self
 
-    def _count(self, predictions, labels, chosen):
+    def _count(self, predictions, labels, chosen, weights):
         """Counts a few examples; `chosen` are the probabilities of their labels."""
         answers = predictions.argmax(axis=1)
-        self.pairs.add(labels, answers)
+        self.pairs.add(labels, answers, weights)
+        each = np.ones(len(labels)) if weights is None else weights
         confidences = predictions[np.arange(len(labels)), answers]
-        sums = calibration_sums(confidences, answers == labels, np.ones(len(labels)))
+        sums = calibration_sums(confidences, each * (answers == labels), each)
         self.confidences = self.confidences + sums
-        np.add.at(self.ranks, rank_of(predictions, labels, chosen), 1)
-        self.scores.add(predictions, labels[:, np.newaxis] == np.arange(self.classes))
+        ranks = rank_of(predictions, labels, chosen)
+        if weights is None:
+            np.add.at(self.ranks, ranks, 1)
+        else:
+            self.ranks = self.ranks + np.bincount(ranks, weights, self.classes)
+        truth = labels[:, np.newaxis] == np.arange(self.classes)
+        self.scores.add(predictions, truth, weights)
 
     @property
     def confusion(self) -> np.ndarray:
         """Examples of each true (row) and predicted class, (k, k) int64; made when asked for.
+
+        Sums of their weights, float64, if they have any.
 
         Raises ConfigError above 10,000 classes.
         """
@@ -130,7 +147,7 @@ class Classification(PerColumn, Evaluation):
         """
         if not is_integer(k, 1):
             raise ConfigError(f"k must be an integer >= 1, got {brief(k)}")
-        return float(self.ranks[:k].sum() / self.examples) if self.examples else float("nan")
+        return float(self.ranks[:k].sum() / self.weight) if self.weight else float("nan")
 
     @property
     def matthews_correlation(self) -> float:

@@ -31,7 +31,8 @@ def _class_table(evaluation):
     worst = np.sort(np.argsort(rates.f1, kind="stable")[:SHOWN])
     columns = (rates.precision, rates.recall, rates.f1, auc)
     rows = [
-        [evaluation.labels[c], *(f"{x[c]:.4f}" for x in columns), str(examples[c])] for c in worst
+        [evaluation.labels[c], *(f"{x[c]:.4f}" for x in columns), rounded(examples[c])]
+        for c in worst
     ]
     table = align([["class", "precision", "recall", "f1", "auc", "examples"], *rows], left=1)
     return table if evaluation.classes <= SHOWN else f"{table}\n(the {SHOWN} of lowest f1)"
@@ -41,15 +42,23 @@ def _confusion(evaluation):
     if evaluation.classes > SHOWN:
         return _worst_confusions(evaluation)
     counts = evaluation.confusion.tolist()
-    rows = [[name, *map(str, row)] for name, row in zip(evaluation.labels, counts, strict=True)]
+    rows = [[name, *map(rounded, row)] for name, row in zip(evaluation.labels, counts, strict=True)]
     return "rows: truth, columns: prediction\n" + align([["", *evaluation.labels], *rows], left=1)
 
 
 def _worst_confusions(evaluation):
-    return align([CONFUSION, *map(list, worst_confusions(evaluation))], left=2)
+    rows = ([*names, str(count)] for *names, count in worst_confusions(evaluation))
+    return align([CONFUSION, *rows], left=2)
 
 
 def worst_confusions(evaluation):
-    """Returns (truth, prediction, examples as text) of the most frequent confusions."""
+    """Returns (truth, prediction, examples or sum of their weights) of the most frequent
+    confusions.
+    """
     names, pairs = evaluation.labels, zip(*evaluation.pairs.mistakes(SHOWN), strict=True)
-    return [(names[t], names[p], str(count)) for t, p, count in pairs]
+    return [(names[t], names[p], round(count.item(), 3)) for t, p, count in pairs]
+
+
+def rounded(count):
+    """Returns a count, or a sum of weights to three decimals, as text."""
+    return str(round(count, 3))

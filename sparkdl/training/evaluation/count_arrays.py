@@ -50,12 +50,18 @@ def rebuild(like, arrays):
     if hasattr(like, "with_arrays"):
         return like.with_arrays(arrays)
     expected = [(x.shape, x.dtype.kind) for x in map(np.atleast_1d, parts(like))]
-    if [(x.shape, x.dtype.kind) for x in arrays] != expected:
+    if len(arrays) != len(expected) or not all(map(fits, arrays, expected)):
         raise ValueError(f"{expected}")
     if is_dataclass(like):
         values = (getattr(like, f.name) for f in fields(like))
         return type(like)(*map(restore_type, values, arrays))
     return restore_type(like, *arrays)
+
+
+def fits(array, expected):
+    """Returns whether an array has a (shape, kind), or sums of weights where that has counts."""
+    shape, kind = expected
+    return array.shape == shape and array.dtype.kind in (kind, "f" if kind == "i" else kind)
 
 
 def restore_type(like, array):

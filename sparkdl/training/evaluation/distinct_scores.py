@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from sparkdl.training.evaluation.packed_counts import narrow
+from sparkdl.training.evaluation.packed_counts import narrow, widen
 from sparkdl.training.evaluation.row_blocks import blocks_of
 
 LIMIT = 2**22  # distinct scores of all columns together: 100 MB, a quarter of that when sent
 CELLS = 2**27  # most limit times columns: with many columns bins take over before much is sorted
 FIRST = 2**16  # entries collected before the first sort
 FIELDS = ("column", "score", "positive", "negative")
-TYPES = (np.int32, np.float64, np.int64, np.int64)
+TYPES = (np.int32, np.float64, np.int64, np.int64)  # counts of weighted examples: float64
 
 
 class DistinctScores:
@@ -35,13 +35,13 @@ class DistinctScores:
         """Bytes of all entries."""
         return sum(array.nbytes for array in self.entries())
 
-    def add(self, scores, truth):
-        """Counts `scores` (n, columns) with `truth` (n, columns) of bools."""
+    def add(self, scores, truth, weights=None):
+        """Counts `scores` (n, columns) with `truth` (n, columns) of bools; `weights` are (n,)."""
         enough = max(FIRST, self.limit + scores.shape[1])  # distinct ones exceed the limit
         for part in blocks_of(scores.shape, enough):
             if self._exceeded:
                 return
-            self._add(scores[part], truth[part])
+            self._add(scores[part], truth[part], None if weights is None else weights[part])
 
     def __add__(self, other):
         result = DistinctScores(self.limit)
@@ -78,12 +78,13 @@ class DistinctScores:
         Raises ValueError if they do not fit.
         """
         flag, *entries = arrays
-        kinds = [array.dtype.kind for array in entries]
-        sound = len({array.shape for array in entries}) == 1 and kinds == ["i", "f", "i", "i"]
+        kinds = "".join(array.dtype.kind for array in entries)
+        sound = len({array.shape for array in entries}) == 1 and kinds in ("ifii", "ifff")
         if not sound or flag.shape != (1,) or entries[0].ndim != 1:
             raise ValueError("four arrays of one length")
         result = DistinctScores(self.limit)
-        result._entries = tuple(x.astype(kind) for x, kind in zip(entries, TYPES, strict=True))
+        column, score, *counts = entries
+        result._entries = column.astype(np.int32), score.astype(np.float64), *map(widen, counts)
         if flag[0]:
             result._drop()
         return result
@@ -95,10 +96,13 @@ class DistinctScores:
         self.__init__(state["limit"])
         self.__dict__ = self.with_arrays(state["arrays"]).__dict__
 
-    def _add(self, scores, truth):
+    def _add(self, scores, truth, weights):
         column = np.tile(np.arange(scores.shape[1], dtype=np.int32), len(scores))
         positive = truth.reshape(-1).astype(np.int64)
-        self._take(column, scores.reshape(-1).astype(np.float64), positive, 1 - positive)
+        counts = positive, 1 - positive
+        if weights is not None:
+            counts = (count * np.repeat(weights, truth.shape[1]) for count in counts)
+        self._take(column, scores.reshape(-1).astype(np.float64), *counts)
 
     def _take(self, *entries):
         self._waiting.append(entries)

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.training.evaluation.base import Evaluation
+from sparkdl.training.evaluation.base import Evaluation, check_weights
 
 
 @dataclass(eq=False)
@@ -26,12 +26,17 @@ class MeanLoss(Evaluation):
         self.labels = None if self.labels is None else tuple(self.labels)
 
     def add(
-        self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
+        self,
+        predictions: np.ndarray,
+        labels: np.ndarray,
+        losses: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ) -> Self:
         """Counts the (n,) losses of a batch in; see Evaluation.add."""
         if losses is None:
             raise ConfigError("MeanLoss needs the losses that the network computes, got None")
-        self._count_losses(losses, len(predictions))
+        weights = check_weights(weights, len(predictions))
+        self._count_losses(losses, len(predictions), weights)
         return self
 
     @property

@@ -14,8 +14,8 @@ class Moments:
 
     Parameters
     ----------
-    n : int
-        Number of pairs.
+    n : int or float
+        Number of pairs, or the sum of their weights.
     x, y : array
         Means.
     xx, yy, xy : array
@@ -27,7 +27,7 @@ class Moments:
     variances (1979).
     """
 
-    n: int
+    n: float
     x: np.ndarray
     y: np.ndarray
     xx: np.ndarray
@@ -39,14 +39,16 @@ class Moments:
         return cls(0, *(np.zeros(columns) for _ in range(5)))
 
     @classmethod
-    def of(cls, x, y):
-        """Returns the moments of two arrays (n, columns)."""
-        if len(x) == 0:
+    def of(cls, x, y, weights=None):
+        """Returns the moments of two arrays (n, columns); `weights` (n,) are of the pairs."""
+        n = len(x) if weights is None else float(weights.sum())
+        if n == 0:
             return cls.empty(x.shape[1])
-        mean_x, mean_y = mean_of(x), mean_of(y)
+        w = 1 if weights is None else weights[:, np.newaxis]
+        mean_x, mean_y = mean_of(x, weights), mean_of(y, weights)
         dx, dy = x - mean_x, y - mean_y
-        sums = (np.sum(a * b, axis=0) for a, b in ((dx, dx), (dy, dy), (dx, dy)))
-        return cls(len(x), mean_x, mean_y, *sums)
+        sums = (np.sum(w * a * b, axis=0) for a, b in ((dx, dx), (dy, dy), (dx, dy)))
+        return cls(n, mean_x, mean_y, *sums)
 
     def __add__(self, other):
         if self.n == 0 or other.n == 0:
@@ -70,7 +72,7 @@ class Moments:
         return np.divide(self.xy, spread, out=nothing, where=spread > 0)
 
 
-def mean_of(x):
+def mean_of(x, weights=None):
     """Returns the means of an array (n, columns); exact for columns of equal numbers."""
     first = x[0]
-    return first + (x - first).mean(axis=0)
+    return first + np.average(x - first, axis=0, weights=weights)

@@ -12,10 +12,13 @@ from sparkdl.training.evaluation.base import (
     Evaluation,
     check_probabilities,
     check_values,
+    check_weights,
     set_names,
+    weigh,
 )
 from sparkdl.training.evaluation.calibration import calibration_error, calibration_sums
 from sparkdl.training.evaluation.classification import cross_entropy
+from sparkdl.training.evaluation.classification_report import rounded
 from sparkdl.training.evaluation.distinct_scores import limit_for
 from sparkdl.training.evaluation.per_column import PerColumn, pick_or_mean
 from sparkdl.training.evaluation.rates import Rates
@@ -75,35 +78,39 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
         self.scores = ScoreCounts.empty(self.size, self.bins, self.exact_scores)
 
     def add(
-        self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
+        self,
+        predictions: np.ndarray,
+        labels: np.ndarray,
+        losses: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ) -> Self:
         """Counts (n, size) probabilities and labels from 0 to 1 in; see Evaluation.add."""
         predictions = check_probabilities(predictions, self.size)
         shares = check_shares(labels, predictions.shape)
-        truth = shares >= YES
+        truth, weights = shares >= YES, check_weights(weights, len(shares))
         if losses is None:
             losses = shares * cross_entropy(predictions)
             losses += (1 - shares) * cross_entropy(1 - predictions)
-            losses = losses.sum(axis=1)
-        self._count_losses(losses, len(truth))
+            losses = weigh(losses.sum(axis=1), weights)
+        self._count_losses(losses, len(truth), weights)
         answer = predictions >= self.threshold
-        self.exact += int(np.count_nonzero((answer == truth).all(axis=1)))
-        self.right += np.count_nonzero(answer == truth, axis=0)
-        self.hits += np.count_nonzero(answer & truth, axis=0)
-        self.predicted += np.count_nonzero(answer, axis=0)
-        self.occurring += np.count_nonzero(truth, axis=0)
-        self.scores.add(predictions, truth)
+        self.exact += count_columns((answer == truth).all(axis=1), weights).item()
+        self.right = self.right + count_columns(answer == truth, weights)
+        self.hits = self.hits + count_columns(answer & truth, weights)
+        self.predicted = self.predicted + count_columns(answer, weights)
+        self.occurring = self.occurring + count_columns(truth, weights)
+        self.scores.add(predictions, truth, weights)
         return self
 
     @property
     def accuracy(self) -> float:
         """Share of correct answers over all labels."""
-        return float(self.right.sum() / (self.examples * self.size)) if self.examples else np.nan
+        return float(self.right.sum() / (self.weight * self.size)) if self.weight else np.nan
 
     @property
     def exact_match(self) -> float:
         """Share of examples with all labels correct."""
-        return self.exact / self.examples if self.examples else np.nan
+        return self.exact / self.weight if self.weight else np.nan
 
     @property
     def by_label(self) -> Rates:
@@ -150,7 +157,7 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
     def _label_table(self):
         columns = (*self._rates(), self.scores.auc())
         rows = [
-            [name, *(f"{x[i]:.4f}" for x in columns), str(self.occurring[i])]
+            [name, *(f"{x[i]:.4f}" for x in columns), rounded(self.occurring[i])]
             for i, name in enumerate(self.labels)
         ]
         return align([["label", "precision", "recall", "f1", "auc", "positives"], *rows], left=1)
@@ -158,6 +165,11 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
     def _rates(self):
         rates = self.by_label
         return rates.precision, rates.recall, rates.f1
+
+
+def count_columns(answers, weights):
+    """Returns the number (columns,) of True in bools (n, columns), or the sum of their weights."""
+    return np.count_nonzero(answers, axis=0) if weights is None else weights @ answers
 
 
 def check_shares(labels, shape):

@@ -4,9 +4,10 @@ import numpy as np
 
 
 def pack(counts):
-    """Returns int64 counts as three arrays: shape, positions and values of the nonzero counts.
+    """Returns counts as three arrays: shape, positions and values of the nonzero counts.
 
-    If many are nonzero, positions are omitted and all counts included.
+    Counts are int64, or float64 if they are sums of weights. If many are nonzero, positions are
+    omitted and all counts included.
     """
     flat = counts.reshape(-1)
     places = np.flatnonzero(flat)
@@ -21,13 +22,14 @@ def unpack(arrays, shape):
     """Returns counts of this shape from `pack`'s result; raises ValueError if it does not fit."""
     given, places, values = arrays
     sound = given.tolist() == list(shape) and all(array.ndim == 1 for array in arrays)
-    sound = sound and all(array.dtype.kind == "i" for array in arrays)
+    kinds = [array.dtype.kind for array in arrays]
+    sound = sound and kinds[:2] == ["i", "i"] and kinds[2] in "if"
     size = int(np.prod(shape))
     if sound and len(values) == size and not len(places):
-        return values.astype(np.int64).reshape(shape)
+        return widen(values).reshape(shape)
     if not (sound and len(places) == len(values) and is_rising(places, size)):
         raise ValueError(f"counts of shape {shape}")
-    counts = np.zeros(size, np.int64)
+    counts = np.zeros(size, widen(values).dtype)
     counts[places] = values
     return counts.reshape(shape)
 
@@ -35,6 +37,11 @@ def unpack(arrays, shape):
 def is_rising(places, size):
     """Returns whether integers are strictly increasing in [0, size)."""
     return bool((np.diff(places.astype(np.int64), prepend=-1, append=size) > 0).all())
+
+
+def widen(counts):
+    """Returns a copy of counts as int64, or as float64 if they are sums of weights."""
+    return counts.astype(np.float64 if counts.dtype.kind == "f" else np.int64)
 
 
 def narrow(array):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.training.evaluation.packed_counts import is_rising, narrow
+from sparkdl.training.evaluation.packed_counts import is_rising, narrow, widen
 
 MOST_CLASSES = 10_000  # of a dense matrix: 800 MB
 FIRST = 2**16  # examples collected before the first sort
@@ -12,26 +12,31 @@ FIRST = 2**16  # examples collected before the first sort
 class PairCounts:
     """Counts of the pairs (truth, prediction) that occur, for `classes` classes.
 
+    Counts are int64; once examples have had weights, they are sums of these, float64.
+
     A pair has the code truth * classes + prediction. Codes are strictly increasing and counts above
     0, so equal counts give equal arrays, whatever the order of examples.
     """
 
     def __init__(self, classes, codes=(), counts=()):
         self.classes = classes
-        self._codes, self._counts = (np.asarray(x, np.int64) for x in (codes, counts))
+        self._codes, self._counts = np.asarray(codes, np.int64), widen(as_counts(counts))
         self._waiting, self._number = [], 0
 
     @classmethod
     def of_matrix(cls, matrix):
         """Returns the counts of a matrix (classes, classes)."""
-        flat = np.asarray(matrix, np.int64).reshape(-1)
+        flat = widen(np.asarray(matrix)).reshape(-1)
         codes = np.flatnonzero(flat)
         return cls(len(matrix), codes, flat[codes])
 
-    def add(self, truth, predicted):
-        """Counts (n,) true and predicted classes, both int64."""
-        self._waiting.append(truth * self.classes + predicted)
-        self._number += len(truth)
+    def add(self, truth, predicted, weights=None):
+        """Counts (n,) true and predicted classes, both int64; `weights` (n,) are >= 0."""
+        codes = truth * self.classes + predicted
+        if weights is not None:
+            codes, weights = codes[weights > 0], weights[weights > 0]
+        self._waiting.append((codes, weights))
+        self._number += len(codes)
         if self._number > max(FIRST, len(self._codes)):
             self._settle()
 
@@ -61,7 +66,7 @@ class PairCounts:
         return tuple(sum_at(*one, self.classes) for one in places)
 
     def matrix(self):
-        """Returns the counts as (classes, classes) int64, with the truth in rows.
+        """Returns the counts as (classes, classes), with the truth in rows.
 
         Raises ConfigError for more than 10,000 classes.
         """
@@ -85,7 +90,7 @@ class PairCounts:
         """
         codes, counts = arrays
         sound = codes.shape == counts.shape == (codes.size,)
-        sound = sound and codes.dtype.kind == counts.dtype.kind == "i"
+        sound = sound and codes.dtype.kind == "i" and counts.dtype.kind in "if"
         result = PairCounts(self.classes, codes, counts) if sound else None
         if result is None or not result._is_sound():
             raise ValueError(f"rising codes below {self.classes**2}, and as many counts")
@@ -103,15 +108,32 @@ class PairCounts:
     def _settle(self):
         """Counts collected examples; returns codes and counts of all that was added."""
         if self._waiting:
-            new = count_codes(np.concatenate(self._waiting), self.classes**2)
+            new = count_codes(*joined(self._waiting), self.classes**2)
             pairs = zip((self._codes, self._counts), new, strict=True)
             self._codes, self._counts = add_up(*map(np.concatenate, pairs))
             self._waiting, self._number = [], 0
         return self._codes, self._counts
 
 
-def count_codes(codes, cells):
+def as_counts(counts):
+    """Returns counts as an array, of integers if it is empty."""
+    return np.asarray(counts) if len(counts) else np.zeros(0, np.int64)
+
+
+def joined(waiting):
+    """Returns all codes, and their weights; None if no example has one."""
+    codes, weights = zip(*waiting, strict=True)
+    if all(one is None for one in weights):
+        return np.concatenate(codes), None
+    parts = zip(codes, weights, strict=True)
+    known = [np.ones(len(code)) if one is None else one for code, one in parts]
+    return np.concatenate(codes), np.concatenate(known).astype(np.float64, copy=False)
+
+
+def count_codes(codes, weights, cells):
     """Returns the codes in [0, cells) that occur, ascending, and their counts."""
+    if weights is not None:
+        return add_up(codes, weights)
     if cells > 4 * len(codes):
         return np.unique(codes, return_counts=True)
     counts = np.bincount(codes, minlength=cells)  # many examples of few classes
@@ -128,7 +150,7 @@ def add_up(codes, counts):
 
 
 def sum_at(places, counts, size):
-    """Returns the sums (size,) of the counts at each position, int64."""
-    sums = np.zeros(size, np.int64)
+    """Returns the sums (size,) of the counts at each position."""
+    sums = np.zeros(size, counts.dtype)
     np.add.at(sums, places, counts)
     return sums

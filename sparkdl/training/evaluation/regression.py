@@ -7,7 +7,14 @@ import numpy as np
 
 from sparkdl.config import is_integer
 from sparkdl.errors import require
-from sparkdl.training.evaluation.base import Evaluation, check_predictions, check_values, set_names
+from sparkdl.training.evaluation.base import (
+    Evaluation,
+    check_predictions,
+    check_values,
+    check_weights,
+    set_names,
+    weigh,
+)
 from sparkdl.training.evaluation.moments import Moments
 from sparkdl.training.reporting.text_table import align
 
@@ -40,16 +47,21 @@ class Regression(Evaluation):
         self.moments = Moments.empty(self.size)
 
     def add(
-        self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
+        self,
+        predictions: np.ndarray,
+        labels: np.ndarray,
+        losses: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
     ) -> Self:
         """Counts (n, size) predictions and labels in; see Evaluation.add. The loss is the mse."""
         predictions = check_predictions(predictions, self.size)
         labels = check_values(labels, predictions.shape)
-        error = predictions - labels
-        self._count_losses((error**2).mean(axis=1) if losses is None else losses, len(error))
-        self.absolute += np.abs(error).sum(axis=0)
-        self.squared += (error**2).sum(axis=0)
-        self.moments += Moments.of(labels, predictions)
+        error, weights = predictions - labels, check_weights(weights, len(predictions))
+        losses = weigh((error**2).mean(axis=1), weights) if losses is None else losses
+        self._count_losses(losses, len(error), weights)
+        self.absolute += weigh(np.abs(error), weights).sum(axis=0)
+        self.squared += weigh(error**2, weights).sum(axis=0)
+        self.moments += Moments.of(labels, predictions, weights)
         return self
 
     @property
@@ -60,7 +72,7 @@ class Regression(Evaluation):
         do not vary, nan below two examples. correlation is nan where one side does not vary.
         """
         with np.errstate(invalid="ignore"):
-            mse, mae = self.squared / self.examples, self.absolute / self.examples
+            mse, mae = self.squared / self.weight, self.absolute / self.weight
         r2, correlation = self._r2(), self.moments.correlation()
         return {"mse": mse, "mae": mae, "rmse": mse**0.5, "r2": r2, "correlation": correlation}
 

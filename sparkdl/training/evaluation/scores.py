@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkdl.training.evaluation.distinct_scores import LIMIT, DistinctScores
-from sparkdl.training.evaluation.packed_counts import narrow, pack, unpack
+from sparkdl.training.evaluation.packed_counts import narrow, pack, unpack, widen
 from sparkdl.training.evaluation.rates import share
 from sparkdl.training.evaluation.row_blocks import blocks_of
 
@@ -44,7 +44,7 @@ class ScoreCounts:
 
     Shapes
     ------
-    positive, negative (columns, bins) integers
+    positive, negative (columns, bins) integers; sums of weights, floats, if examples have weights
     """
 
     positive: np.ndarray
@@ -75,14 +75,30 @@ class ScoreCounts:
         bins = map(narrow, (self.positive, self.negative))
         return ScoreCounts(*bins, DistinctScores(0), known)
 
-    def add(self, scores, truth):
-        """Counts `scores` (n, columns) in [0, 1] with `truth` (n, columns) of bools."""
+    def add(self, scores, truth, weights=None):
+        """Counts `scores` (n, columns) in [0, 1] with `truth` (n, columns) of bools.
+
+        Each example counts as much as its weight says; `weights` are (n,).
+        """
         if self.known is not None:
-            self.positive, self.negative = (x.astype(np.int64) for x in self._bins)
+            self.positive, self.negative = map(widen, self._bins)
             self.known = None
         for part in blocks_of(scores.shape):
-            self._add_to_bins(scores[part], truth[part])
-        self.distinct.add(scores, truth)
+            if weights is None:
+                self._add_to_bins(scores[part], truth[part])
+            else:
+                self._add_weights(scores[part], truth[part], weights[part])
+        self.distinct.add(scores, truth, weights)
+
+    def _add_weights(self, scores, truth, weights):
+        columns, bins = self.positive.shape
+        place = bin_of(scores, bins) + bins * np.arange(columns)
+        each = np.broadcast_to(weights[:, np.newaxis], truth.shape)
+        sums = ((truth, self.positive), (~truth, self.negative))
+        self.positive, self.negative = (
+            count + np.bincount(place[chosen], each[chosen], count.size).reshape(count.shape)
+            for chosen, count in sums
+        )
 
     def _add_to_bins(self, scores, truth):
         columns, bins = self.positive.shape
@@ -99,7 +115,8 @@ class ScoreCounts:
 
     def __add__(self, other):
         pairs = zip(self._bins, other._bins, strict=True)
-        counts = (np.add(one, more, dtype=np.int64) for one, more in pairs)
+        kind = np.result_type(np.int64, *self._bins, *other._bins)
+        counts = (np.add(one, more, dtype=kind) for one, more in pairs)
         return ScoreCounts(*counts, self.distinct + other.distinct)
 
     def arrays(self):
@@ -229,9 +246,8 @@ def _average_precision(positive, negative):
 
 
 def _climb(counts):
-    total = counts.sum()
     steps = np.concatenate([[0], np.cumsum(counts)])
-    return steps / total if total else np.full(len(steps), np.nan)
+    return steps / steps[-1] if steps[-1] else np.full(len(steps), np.nan)
 
 
 def _per_pair(value, counts):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.inputs.columns import NO_MASK, label_mask_of
+from sparkdl.nn.inputs.columns import NO_MASK, WEIGHTS, label_mask_of
 
 
 def predictions_to_judge(replica, batch, predictions, losses):
@@ -45,6 +45,18 @@ def predictions_to_judge(replica, batch, predictions, losses):
         (labels.reshape(-1) if labels.ndim < predictions.ndim else rows(labels))[flat],
         np.repeat(each, counted.sum(axis=1)),
     )
+
+
+def weights_to_judge(replica, batch, predictions):
+    """Returns the weights (m,) of what `predictions_to_judge` returns; None if there are none.
+
+    Each place that counts has the weight of its example.
+    """
+    weights, main = batch.columns.get(WEIGHTS), replica.conf.main
+    if weights is None or main.layer.loss.of_sequence:
+        return weights
+    counted = count_places(replica, batch, replica.conf.label_column(main), predictions)
+    return np.repeat(weights, counted.sum(axis=1))
 
 
 def count_places(replica, batch, column, predictions):

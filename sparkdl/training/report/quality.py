@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sparkdl.training.evaluation.packed_counts import widen
 from sparkdl.training.evaluation.scores import center_of
 from sparkdl.training.report.curves import short
 from sparkdl.training.report.recorded_evaluation import RecordedEvaluation
@@ -55,7 +56,7 @@ def calibration(evaluation):
     rows = []
     for bar in range(BARS):
         chosen = bars == bar
-        count = int((positive + negative)[chosen].sum())
+        count = (positive + negative)[chosen].sum().item()
         if count:
             mean = float((score * (positive + negative))[chosen].sum() / count)
             rows.append((mean, float(positive[chosen].sum() / count), count))
@@ -63,11 +64,13 @@ def calibration(evaluation):
 
 
 def score_counts(scores):
-    """Returns the scores of all columns, with the numbers of positives and negatives of each."""
+    """Returns the scores of all columns, with the positives and negatives of each: numbers, or sums
+    of weights.
+    """
     columns, bins = scores.positive.shape
     if scores.exact:
         parts = [scores.distinct.of(column) for column in range(columns)]
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
     centers = np.tile(center_of(np.arange(bins), bins), columns)
     counts = scores.positive, scores.negative
-    return centers, *(count.reshape(-1).astype(np.int64) for count in counts)
+    return centers, *(widen(count.reshape(-1)) for count in counts)

@@ -20,9 +20,10 @@ class RecordedEvaluation:
         Its figures by name.
     labels : tuple of str
         Names of the classes; empty if there is no confusion matrix.
-    matrix : list of list of int
-        Examples of each true (row) and predicted class; empty if `counted` is used instead.
-    counted : list of three lists of int
+    matrix : list of list of int or float
+        Examples, or sums of weights, of each true (row) and predicted class; empty if `counted` is
+        used instead.
+    counted : list of three lists of numbers
         For many classes: true classes, predicted classes, and the counts of these pairs.
     roc : list of {"name", "x", "y"}
     calibration : list of (mean score, share of positives, examples)
@@ -52,8 +53,8 @@ class RecordedEvaluation:
     def pairs(self) -> PairCounts:
         if not self.counted:
             return PairCounts.of_matrix(self.matrix)
-        truth, predicted, counts = (np.array(one, np.int64) for one in self.counted)
-        return PairCounts(self.classes, truth * self.classes + predicted, counts)
+        truth, predicted = (np.array(one, np.int64) for one in self.counted[:2])
+        return PairCounts(self.classes, truth * self.classes + predicted, self.counted[2])
 
     def figures(self) -> dict[str, Any]:
         return self.numbers

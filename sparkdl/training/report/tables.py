@@ -29,7 +29,7 @@ def confusion_table(evaluation):
     if classes > MOST_CELLS:
         return confusions_table(evaluation, classes)
     rows = [
-        [name, *(shaded(f"{count:,}", count / max(1, sum(counts))) for count in counts)]
+        [name, *(shaded(f"{round(count, 3):,}", count / (sum(counts) or 1)) for count in counts)]
         for name, counts in zip(evaluation.labels, evaluation.confusion.tolist(), strict=True)
     ]
     return table(["true \\ predicted", *evaluation.labels], rows, "Confusion matrix")
@@ -38,8 +38,7 @@ def confusion_table(evaluation):
 def confusions_table(evaluation, classes):
     """Returns a table of the most frequent confusions."""
     caption = f"The worst confusions (the matrix of {classes:,} classes is too large to show)"
-    rows = [(*names, int(count)) for *names, count in worst_confusions(evaluation)]
-    return table(CONFUSION, rows, caption)
+    return table(CONFUSION, worst_confusions(evaluation), caption)
 
 
 def shaded(text, share):

@@ -10,6 +10,7 @@ COUNTS = {
     "few": (np.eye(300, dtype=np.int64) * 7, 2000),
     "all": (np.arange(1, 13).reshape(3, 4), 32),
     "large": (np.array([0, 2**40, 1]), 50),
+    "weights": (np.array([0.0, 0.1, 0.0, 0.0, 2.5]), 50),
 }
 
 
@@ -19,8 +20,8 @@ def test_counts_stay_as_they_are(name):
     arrays = pack(counts)
     found = unpack(arrays, counts.shape)
     np.testing.assert_array_equal(found, counts)
-    assert found.dtype == np.int64 and sum(array.nbytes for array in arrays) <= most
+    assert found.dtype == counts.dtype and sum(array.nbytes for array in arrays) <= most
     with pytest.raises(ValueError, match="counts of shape"):
         unpack(arrays, (7, 7))
     with pytest.raises(ValueError, match="counts of shape"):
-        unpack([arrays[0], arrays[1], arrays[2][:-1].astype(float)], counts.shape)
+        unpack([arrays[0], arrays[1], arrays[2][:-1].astype(complex)], counts.shape)

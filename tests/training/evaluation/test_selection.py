@@ -115,6 +115,23 @@ def test_steps_that_count_are_those_of_the_outputs_mask(name, reduction, rng):
     assert evaluation.loss == pytest.approx(loss, rel=1e-5)
 
 
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_each_step_has_the_weight_of_its_record(reduction, rng):
+    layers, x, mask, counted = MASKED["fewer steps"]
+    layers = [*layers, RnnOutput(units=3, reduction=reduction)]
+    network = Network(NetworkConf(input_shape=x.shape[1:], layers=layers))
+    labels, w = rng.integers(0, 3, counted.shape).astype(np.int32), np.float32([0.5, 3.0])
+    columns = {"features": x, "labels": labels, "mask": mask, "weights": w}
+    batch = Batch(columns=columns, ids=record_ids(0, 0, 2))
+    found = network.evaluate(batch)
+    y = network.replica.forward(batch)[network.conf.output.name]
+    own = -np.log(np.take_along_axis(y, labels[..., None], 2)[..., 0])
+    each = w[:, None] * counted
+    assert found.loss == pytest.approx(np.average(own, weights=each), rel=1e-5)
+    assert found.accuracy == pytest.approx(np.average(y.argmax(2) == labels, weights=each))
+    assert (found.examples, found.weight) == (counted.sum(), each.sum())
+
+
 OWN = {  # {name: (mask of labels, steps that count)}
     "of one step": (np.eye(6)[[1, 1]], np.eye(6)[[1, 1]]),
     "full": (np.ones((2, 6)), np.ones((2, 6))),
