@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparkdl.engine.backends import base
 from sparkdl.nn import (
     Activation,
     Adam,
@@ -20,7 +19,7 @@ from sparkdl.nn import (
 )
 from sparkdl.nn.execution.replica import Replica
 from tests.nn.networks.test_graph import batch_of
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import use_host
 
 LAYERS = [Dense(units=33, activation="relu"), Dropout(rate=0.2), Dense(units=17, activation="tanh")]
 MLP = NetworkConf(input_shape=(20,), layers=[*LAYERS, Output(units=5)], seed=1)
@@ -28,9 +27,7 @@ MLP = NetworkConf(input_shape=(20,), layers=[*LAYERS, Output(units=5)], seed=1)
 
 @pytest.fixture(autouse=True)
 def cuda(monkeypatch):
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
-    monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.backend")
+    use_host(monkeypatch)
 
 
 def distance(found, expected):

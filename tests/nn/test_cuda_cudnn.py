@@ -13,7 +13,7 @@ from sparkdl.nn.zoo.resnet import add_convolution, basic
 from tests.nn.networks.test_graph import batch_of
 from tests.nn.test_cuda import distance
 from tests.nn.zoo.test_transformer import SMALL, texts
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import require_compiler
 
 
 def with_residuals():
@@ -59,8 +59,7 @@ NETWORKS = {  # network, its batch, number of cuDNN graphs in float32 and in bfl
 
 @pytest.fixture(autouse=True)
 def cuda(monkeypatch, tmp_path):
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
+    require_compiler()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.with_cudnn")
 

@@ -24,7 +24,7 @@ from sparkdl.nn.optimization import loss_scale
 from tests.nn import torch_float16
 from tests.nn.networks.test_graph import batch_of
 from tests.nn.test_bfloat16 import mixed
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import require_compiler
 
 BACKENDS = ["reference", "auto", pytest.param("cuda", marks=pytest.mark.slow)]
 MLP = NetworkConf(
@@ -48,8 +48,8 @@ OPTIMIZERS = {"Sgd": (Sgd(), 1e-5), "Adam": (Adam(), 1e-4)}
 
 @pytest.fixture(autouse=True)
 def cuda(request, monkeypatch):
-    if "cuda" in request.node.name and not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
+    if "cuda" in request.node.name:
+        require_compiler()
     monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.backend")
 
 

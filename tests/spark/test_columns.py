@@ -6,11 +6,12 @@ from pyspark.sql import Row, SparkSession
 
 from sparkdl.data import Arrays, Compose, Crop, Mirror, ReshapeRecords, Scale, pad
 from sparkdl.errors import ConfigError
-from sparkdl.nn import Dense, GraphBuilder, Merge, NetworkConf, Output, RnnOutput
+from sparkdl.nn import Dense, NetworkConf, Output, RnnOutput
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from tests.training.models import assert_equal
+from tests.training.problems import branches
 
 MASTER = ParameterAveraging(
     aggregation="driver", batch_size_per_worker=6, averaging_frequency=2, workers=2
@@ -94,15 +95,6 @@ def test_predictions_of_sequences_are_lists(sc):
     for row, p in zip(found, probabilities, strict=True):
         np.testing.assert_allclose(np.reshape(row.probability, (T, CLASSES)), p, rtol=1e-4)
         assert row.prediction == p.argmax(axis=1).tolist()
-
-
-def branches():
-    build = GraphBuilder(left=(2,), right=(3,))
-    build.add(Dense(units=4, activation="tanh"), "left", name="dense")
-    build.add(Merge(), "dense", "right", name="both")
-    build.add(Output(units=2), "both", name="kind")
-    build.add(Output(units=1, loss="mse"), "both", name="size")
-    return build.conf(seed=3)
 
 
 def test_several_inputs_outputs_and_weights(sc, crew):

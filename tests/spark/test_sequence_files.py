@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from sparkdl.data import Batch, SequenceFiles, write_sequence_file
+from sparkdl.data import SequenceFiles, write_sequence_file
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.data.readers.sequence_file import writer
+from tests.data.sources import read
 
 X = np.random.default_rng(5).integers(0, 256, (2000, 1, 12, 10)).astype(np.uint8)
 Y = np.arange(2000) * 11 % 1000
@@ -19,10 +20,6 @@ COMPRESSIONS = [
     {"compression": "block", "codec": "GzipCodec"},
     {"compression": "block", "codec": "DefaultCodec"},
 ]
-
-
-def read(source):
-    return Batch.concat([batch for split in source.splits() for batch in source.read(split)])
 
 
 @pytest.mark.parametrize("options", COMPRESSIONS, ids=str)

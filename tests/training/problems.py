@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.source import Split
-from sparkdl.nn import BatchNorm, Dense, Dropout, NetworkConf, Output, Sgd
+from sparkdl.nn import BatchNorm, Dense, Dropout, GraphBuilder, Merge, NetworkConf, Output, Sgd
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import first_state
@@ -95,3 +95,13 @@ def rounds_of(master, workers, blocks, state, count):
         found += [(state.epoch, chosen) for chosen in master.plan(workers, blocks, state)]
         state = replace(state, epoch=state.epoch + 1)
     return found[:count]
+
+
+def branches():
+    """Returns a network of two inputs and two outputs."""
+    build = GraphBuilder(left=(2,), right=(3,))
+    build.add(Dense(units=4, activation="tanh"), "left", name="dense")
+    build.add(Merge(), "dense", "right", name="both")
+    build.add(Output(units=2), "both", name="kind")
+    build.add(Output(units=1, loss="mse"), "both", name="size")
+    return build.conf(seed=3)

@@ -21,7 +21,7 @@ from sparkdl.tune.reporter import Reporter
 from sparkdl.tune.trial_setup import TrialSetup
 from sparkdl.tune.trial_task import WHOLE_EPOCH, as_task, run_trial, train
 from tests.ml.frames import arrays
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import require_compiler
 from tests.support.cuda.spawned import OnHost
 from tests.training.models import assert_equal
 from tests.tune.spaces import conf_of
@@ -145,8 +145,7 @@ def test_a_loss_that_is_not_finite_is_an_error():
 @pytest.mark.slow
 def test_a_gpu_is_taken_in_another_process(monkeypatch):
     """The GPU is the host's double; figures come from its process."""
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
+    require_compiler()
     context = SimpleNamespace(resources=dict, partitionId=lambda: 0)
     monkeypatch.setattr(TaskContext, "get", staticmethod(lambda: context))
     monkeypatch.setattr(dispatch, "can_reach_gpu", lambda: True)

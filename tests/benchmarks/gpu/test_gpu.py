@@ -19,9 +19,9 @@ from tests.benchmarks.gpu.crowd import Checker, findings
 from tests.benchmarks.gpu.sides import COPY, OURS, PRODUCT, Measured, measured
 from tests.benchmarks.gpu.workloads import ADAM_PARAMETERS, WORKLOADS
 from tests.benchmarks.peers.environment import ROOT
-from tests.support.cuda.compiler import available
 from tests.support.cuda.host_driver import HostDriver
 from tests.support.cuda.nccl_backend import made
+from tests.support.cuda.on_host import require_compiler
 from tests.support.zoo_networks import OF_ARRAYS
 
 ON_HOST = "tests.support.cuda.backend"
@@ -33,8 +33,7 @@ FACTS |= {PRODUCT: {"flops": 100}, COPY: {"bytes": 2800}}
 
 @pytest.fixture
 def host(monkeypatch):
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
+    require_compiler()
     monkeypatch.setitem(base.MODULES, "cuda", ON_HOST)
 
 

@@ -15,7 +15,7 @@ from sparkdl.training.network import Network
 from sparkdl.training.workers.local import LocalWorkers
 from tests.interop.torch.host_gpu import HostGpu, OnHostGpu
 from tests.interop.torch.modules import Partitions, lenet, model
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import require_compiler, use_host
 
 torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
 
@@ -42,9 +42,7 @@ MODULES = {"lenet": normed, "transformer": None}
 @pytest.fixture
 def gpu(monkeypatch):
     """Gives this process a GPU on which torch computes."""
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
-    monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.backend")
+    use_host(monkeypatch)
     monkeypatch.setattr(module_device, "Gpu", HostGpu)
 
 
@@ -158,8 +156,7 @@ class OnGpus(Partitions):
 
 @pytest.mark.slow  # spawns processes
 def test_gradients_that_stay_on_gpus_give_the_weights_of_processors(spawned, monkeypatch):
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
+    require_compiler()
     monkeypatch.setitem(base.MODULES, "cuda", NCCL)
     states = []
     with LocalWorkers(2) as workers:

@@ -15,7 +15,7 @@ from sparkdl.nn.execution.device import (
     restrict_gpus,
 )
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import require_compiler
 
 HERE, BROKEN = "tests.support.cuda.backend", "tests.nn.no_gpu"
 PLACED = {
@@ -49,8 +49,8 @@ def there(monkeypatch):
 @pytest.mark.parametrize("name", PLACED)
 def test_where_a_process_computes(name, there):
     told, backend, reason, module, expected = PLACED[name]
-    if expected == "cuda" and not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
+    if expected == "cuda":
+        require_compiler()
     there(reason, module)
     assert choose_backend(told, backend) == expected
     where = "the host (GPU-0)" if expected == "cuda" else PROCESSOR

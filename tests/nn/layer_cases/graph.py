@@ -98,4 +98,3 @@ THEIRS = {
     "LossLayer": lambda layer, params, x, buffers, training: x,
     "RnnOutput": lambda layer, params, x, buffers, training: x @ params["W"] + params["b"],
 }
-BATCHWISE = {"Stack", "Unstack"}  # they change the batch: see tests/nn/layers/joining/test_stack.py

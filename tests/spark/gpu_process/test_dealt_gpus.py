@@ -9,15 +9,15 @@ import tempfile
 import numpy as np
 import pytest
 
-from tests.support.cuda.compiler import PLACE, available
+from tests.support.cuda.compiler import PLACE
+from tests.support.cuda.on_host import require_compiler
 
 LIMIT = 900  # seconds
 
 
 @pytest.mark.timeout(LIMIT)
 def test_each_task_computes_on_the_gpu_that_spark_has_dealt_to_it(tmp_path):
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
+    require_compiler()
     program = [sys.executable, "-m", "tests.spark.gpu_fit", str(tmp_path)]
     own = {"TMPDIR": str(tmp_path), PLACE: tempfile.gettempdir()}  # reuses compiled kernels
     done = subprocess.run(

@@ -20,7 +20,7 @@ from sparkdl.spark.jobs import shared_value
 from sparkdl.spark.jobs.shared_value import SharedValue
 from sparkdl.spark.launch.team import WorkerRank
 from tests.spark import elsewhere
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import require_compiler
 from tests.support.cuda.spawned import OnHost
 from tests.support.waiting import gone, until
 
@@ -65,8 +65,7 @@ def context(monkeypatch):
 
 @pytest.fixture(scope="module", autouse=True)
 def no_process_left():
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
+    require_compiler()
     yield
     module.end_idle()
     assert not multiprocessing.active_children()

@@ -20,7 +20,7 @@ from sparkdl.spark.gpu_process.worker_processes import (
 from sparkdl.spark.launch.team import Team
 from tests.spark import elsewhere
 from tests.spark.gpu_process.test_dispatch import HOST, Context
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import require_compiler
 from tests.support.waiting import until
 
 TEAMS = [
@@ -55,8 +55,7 @@ def number_blocks():
 
 def on_two(compute, items=None):
     """Runs `compute` on five blocks, or on these items, in two workers."""
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
+    require_compiler()
     try:
         team = Team.of([[0, 3], [1, 2, 4]], 2)
         run_workers("cuda", compute, items or number_blocks(), team.workers(0), team)

@@ -12,8 +12,6 @@ from sparkdl.nn import (
     EmbeddingSequence,
     Flatten,
     Frozen,
-    GraphBuilder,
-    Merge,
     NetworkConf,
     Output,
     Reshape,
@@ -24,7 +22,7 @@ from sparkdl.nn.inputs import columns as inputs
 from sparkdl.nn.losses import SoftmaxCrossEntropy
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
-from tests.training.problems import averaging
+from tests.training.problems import averaging, branches
 
 T, F, CLASSES = 5, 3, 4
 
@@ -156,15 +154,6 @@ def test_a_text_is_learned(crews, tmp_path, one_hot):
     network.fit(train, epochs=8, master=averaging(batch_size_per_worker=8), workers=crews(2))
     result = network.evaluate(TextSequences(path, characters, part=(0.8, 1), **options))
     assert result.examples == 120 and result.accuracy == 1 and result.loss < 0.5
-
-
-def branches():
-    build = GraphBuilder(left=(2,), right=(3,))
-    build.add(Dense(units=4, activation="tanh"), "left", name="dense")
-    build.add(Merge(), "dense", "right", name="both")
-    build.add(Output(units=2), "both", name="kind")
-    build.add(Output(units=1, loss="mse"), "both", name="size")
-    return build.conf(seed=3)
 
 
 def test_several_inputs_and_outputs(crews):

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparkdl.engine.backends import base
 from sparkdl.nn import BatchNorm, Dense, Dropout, Momentum, Output
 from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import Network
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import use_host
 from tests.support.cuda.spawned import OnHost
 from tests.training.master_table import MASTERS, WHOLE
 from tests.training.problems import UNEVEN, Partitions, perceptron
@@ -29,9 +28,7 @@ class OnDevice(Partitions):
 
 @pytest.fixture(autouse=True)
 def cuda(monkeypatch):
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
-    monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.backend")
+    use_host(monkeypatch)
 
 
 APART = [name for name, row in MASTERS.items() if not row.same_bits]

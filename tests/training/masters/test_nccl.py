@@ -8,8 +8,8 @@ import pytest
 from sparkdl.engine.backends import base
 from sparkdl.training.network import Network
 from sparkdl.training.workers.local import LocalWorkers
-from tests.support.cuda.compiler import available
 from tests.support.cuda.nccl_backend import MEETINGS
+from tests.support.cuda.on_host import require_compiler
 from tests.support.cuda.spawned import OnHost, here
 from tests.training import tasks
 from tests.training.master_table import MASTERS, RESIDENT, WHOLE
@@ -55,8 +55,7 @@ def crews(spawned):
 
 @pytest.fixture(autouse=True)
 def cuda(monkeypatch):
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
+    require_compiler()
     monkeypatch.setitem(base.MODULES, "cuda", MODULE)
 
 

@@ -3,13 +3,11 @@
 import pytest
 
 from sparkdl.engine.backends import base
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import use_host
 
 
 @pytest.fixture(autouse=True)
 def cuda(monkeypatch):
     """Makes "cuda" stand for this backend in a test."""
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
-    monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.backend")
+    use_host(monkeypatch)
     return base.get("cuda")

@@ -3,7 +3,10 @@
 import ctypes
 import re
 
+import pytest
+
 from sparkdl.engine.backends.cuda.device.shared_libraries import wheels
+from sparkdl.errors import UnsupportedError
 
 C_TYPES = {
     "size_t": ctypes.c_size_t,
@@ -22,6 +25,14 @@ def header(names, libraries):
         return None
     texts = [path.read_text() for n in names if (path := found[0] / n).exists()]
     return re.sub(r"/\*.*?\*/|//[^\n]*", " ", "\n".join(texts), flags=re.DOTALL)
+
+
+def library_of(api):
+    """Returns the library of a table of functions; skips the test where it is not installed."""
+    try:
+        return api.library()
+    except UnsupportedError as error:
+        pytest.skip(str(error))
 
 
 def number(text, name):

@@ -10,7 +10,7 @@ from sparkdl.interop.keras.live.keras_replica import KerasReplica
 from sparkdl.nn import Adam
 from tests.interop.keras.live.models import Partitions, cnn, model
 from tests.interop.keras.models import keras
-from tests.support.cuda.compiler import available
+from tests.support.cuda.on_host import use_host
 
 
 def normed():
@@ -26,9 +26,7 @@ OPTIMIZERS = {
 @pytest.fixture
 def gpu(monkeypatch):
     """Gives this process a GPU, in whose place Keras uses the CPU; a list of requested GPUs."""
-    if not available():
-        pytest.skip("no g++ to run the kernels of cuda on the host")
-    monkeypatch.setitem(base.MODULES, "cuda", "tests.support.cuda.backend")
+    use_host(monkeypatch)
     asked, functions_of = [], backends.functions_of
 
     def on_processor(model, backend, gpu):
