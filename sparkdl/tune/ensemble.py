@@ -34,7 +34,7 @@ from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.network_in_use import checksum
 from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
 from sparkdl.spark.inference.predictions import column_function
-from sparkdl.spark.jobs.shared_value import SharedValue
+from sparkdl.spark.jobs.shared_value import share_if_changed
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.evaluation import Evaluation
@@ -211,10 +211,8 @@ class EnsembleModel(
         key = sc, master, states, [*map(checksum, states)]
         place = master.device, master.backend
         members = [(one.conf, one.state.without_slots(), *place) for one in self.networks]
-        shared = self._shared
-        if shared is None or shared[0] != key or not shared[1].has_code_of(members):
-            needs = [files_of(state.tables) for state in states]
-            self._shared = key, SharedValue(sc, members, needs)
+        needs = [files_of(state.tables) for state in states]
+        self._shared = share_if_changed(self._shared, key, sc, members, needs)
         return self._shared[1]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.running_context import require_running
 from sparkdl.spark.jobs.sent_function import SentFunction
-from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
+from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue, share_if_changed
 from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.records import Change, Data, SparkRecords, is_records
 from sparkdl.training.evaluation import Evaluation
@@ -355,8 +355,7 @@ class NetworkInUse(ExampleLosses):
             return LocalValue(self._model_of(self.network.state, master))
         of = self.network.state, checksum(self.network.state), master.device
         model = self._model_of(of[0], master)
-        if self._model is None or self._model[0] != of or not self._model[1].has_code_of(model):
-            self._model = of, SharedValue(self.sc, model, needs=files_of(of[0].tables))
+        self._model = share_if_changed(self._model, of, self.sc, model, files_of(of[0].tables))
         return self._model[1]
 
     def _model_of(self, state, master):

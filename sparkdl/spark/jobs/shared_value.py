@@ -173,6 +173,22 @@ class SharedValue:
         self._broadcast.destroy()
 
 
+def share_if_changed(last, key, sc, value, needs):
+    """Returns (key, SharedValue of the value): `last` if its key and the user's code are the same.
+
+    Parameters
+    ----------
+    last : (key, SharedValue) or None
+    key : object
+        Differs if the value does.
+    sc, value, needs
+        As SharedValue takes them.
+    """
+    if last is None or last[0] != key or not last[1].has_code_of(value):
+        return key, SharedValue(sc, value, needs)
+    return last
+
+
 @contextmanager
 def sharing(sc, value):
     """Provides a SharedValue that lives for one job."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sparkdl.nn import BatchNorm, Dense, NetworkConf, Output
-from sparkdl.spark.inference import network_in_use
 from sparkdl.spark.inference.network_in_use import NetworkInUse
+from sparkdl.spark.jobs import shared_value
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 
@@ -27,7 +27,7 @@ class Shared:
 
 @pytest.fixture
 def in_use(monkeypatch):
-    monkeypatch.setattr(network_in_use, "SharedValue", Shared)
+    monkeypatch.setattr(shared_value, "SharedValue", Shared)
     made = NetworkInUse()
     made.sc, made.network, made.master = None, Network(CONF), ParameterAveraging(device="cpu")
     made._model = None
