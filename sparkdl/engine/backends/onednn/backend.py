@@ -219,7 +219,7 @@ def bias_activation(session, op, inputs, outputs):
 
 
 def convolve(session, op, x, w, y, bias=None, activation=None):
-    if winograd.is_preferred(session, op, x, w, y, activation=activation):
+    if winograd.is_preferred(session, op, x, w, y, bias, activation=activation):
         return winograd.forward(session, op, x, w, y, bias, activation=activation)
     after = [] if activation is None else elementwise.after_product(activation)
     return convolutions.forward(session, op, x, w, y, bias, after)

@@ -89,7 +89,7 @@ def steps(session, z, activation):
 def lower(session, op, x, w, b, z, y):
     """Returns the calls and kernel name of a ConvSumOp."""
     conv = op.conv.product
-    if winograd.is_preferred(session, conv, x, w, y, z, op.activation):
+    if winograd.is_preferred(session, conv, x, w, y, b, z, op.activation):
         return winograd.forward(session, conv, x, w, y, b, z, op.activation)
     after = steps(session, z, op.activation)
     more = {AFTER | SRC_1: session.at(z)}

@@ -1,5 +1,6 @@
 """Winograd's algorithm against float64 sums over windows, and when it is used."""
 
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
 from sparkdl.engine.backends.onednn.lowerings import winograd
+from sparkdl.engine.dtypes import BFLOAT16
 from sparkdl.engine.native.jit import find_compiler
 from tests.engine.support import trace
 
@@ -172,6 +174,57 @@ def test_other_convolutions_stay_direct(shape, filters, options):
 
     program = compile(trace(function, x, w), "onednn", {"x1": w}, constant_bindings=True)
     assert not uses_winograd(program)
+
+
+def test_a_bias_of_another_type_leaves_its_convolution_direct():
+    x, w, padding = normal(8, 32, 16, 16), normal(32, 32, 3, 3), ((1, 1), (1, 1))
+    b = normal(32).astype(BFLOAT16)
+
+    def function(x, w, b):
+        return ops.add_bias(ops.conv(ops.mul(x, x), w, padding=padding), b, 1)
+
+    bindings = {"x1": w, "x2": b}
+    program = compile(trace(function, x, w, b), "onednn", bindings, constant_bindings=True)
+    assert not uses_winograd(program)
+    expected = convolve(x * x, w, padding) + b.astype(np.float64)[:, None, None]
+    y = program.run({"x0": x})["y0"]
+    assert abs(y - expected).max() < BOUND * abs(expected).max()
+
+
+def test_without_a_thread_pool_convolutions_stay_direct(monkeypatch):
+    monkeypatch.setattr(winograd, "pool", lambda: None)
+    program, _ = build(normal(8, 32, 16, 16), normal(32, 32, 3, 3), ((1, 1), (1, 1)))
+    assert not uses_winograd(program)
+
+
+@pytest.mark.parametrize("threads", [(1, 3), (3, 1), (2, 5)])
+def test_programs_run_on_other_numbers_of_threads_than_they_were_built_for(threads):
+    x, w, padding = normal(4, 96, 24, 24), normal(96, 96, 3, 3), ((1, 1), (1, 1))
+    with threadpool_limits(threads[0]):
+        program, (z, b) = build(x, w, padding)
+    with threadpool_limits(threads[1]):
+        check(program, x, z, convolve(x * x, w, padding) + b[:, None, None])
+
+
+def test_the_memory_of_a_program_is_four_times_its_weights_and_one_layer_more():
+    x, ws = normal(4, 128, 16, 16), [normal(128, 128, 3, 3) / 30 for _ in range(6)]
+
+    def function(x, *ws):
+        for w in ws:
+            x = ops.conv(x, w, padding=((1, 1), (1, 1)))
+        return x
+
+    bindings = {f"x{i}": w for i, w in enumerate(ws, 1)}
+    tracemalloc.start()
+    try:
+        program = compile(trace(function, x, *ws), "onednn", bindings, constant_bindings=True)
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert [step.kernel for step in program.steps].count(winograd.NAME) == len(ws)
+    values = [4 * w.nbytes for w in ws]
+    images = program.arena.nbytes
+    assert sum(values) < taken < sum(values) + 3 * max(values) + images
 
 
 def test_an_activation_that_is_not_compiled_leaves_its_convolution_direct():
