@@ -66,6 +66,8 @@ def test_classes_are_those_of_scikit_learn(exact, rng, w):
     matrix = metrics.confusion_matrix(y, said, **weighted)
     np.testing.assert_allclose(found.confusion, matrix, rtol=1e-6)
     assert (found.examples, found.weight) == (N, pytest.approx(w.sum()))
+    correlation = metrics.matthews_corrcoef(y, said, **weighted)
+    assert found.matthews_correlation == pytest.approx(correlation, abs=1e-9)
     assert "examples" in str(found)
     if exact is None:
         curve = metrics.roc_curve(one_hot[:, 0], p[:, 0], drop_intermediate=False, **weighted)
@@ -92,6 +94,11 @@ def test_several_labels_are_those_of_scikit_learn(rng, w):
     rates = metrics.precision_recall_fscore_support(y, said, average="macro", **weighted)[:3]
     assert [figures[name] for name in ("precision", "recall", "f1")] == pytest.approx(rates)
     assert figures["auc"] == pytest.approx(metrics.roc_auc_score(y, p, **weighted))
+    assert found.average_precision() == pytest.approx(
+        metrics.average_precision_score(y, p, **weighted)
+    )
+    each = [metrics.matthews_corrcoef(y[:, k], said[:, k], **weighted) for k in range(K)]
+    assert found.matthews_correlation() == pytest.approx(np.mean(each))
 
 
 def test_values_are_those_of_scikit_learn(rng, w):
