@@ -121,6 +121,7 @@ PARTS = "leave it out: workers= of the training master says how many parts there
 CLASSES = "leave it out: labels are classes from 0 on; Output(units=10) has ten"
 READS = "leave it out: executors read and keep the data themselves"
 SLOTS = "leave it out: the slots of the executors say how many workers run on each"
+OWN_METRICS = "leave it out: evaluations have figures; SparkNetwork.fit(metrics=...) takes your own"
 FIT_SEARCH = "it is fit's: search.fit({})"
 STUDY = "it is the study's: study=optuna.create_study({})"
 BATCHES = "leave it out: the output does not depend on it"
@@ -141,6 +142,7 @@ ELSEWHERE = {
         "data": FIT.format("data"),
         "epochs": FIT.format("data, epochs=5"),
         "listeners": FIT.format("data, listeners=[...]"),
+        "metrics": FIT.format("data, metrics=[...], validation=..."),
         "parameterservermode": "leave it out: parameter servers use their own sockets",
         "port": "it is the training master's: ParameterServer(ports='40000-40100')",
         "validation": FIT.format("data, validation=test"),
@@ -158,6 +160,7 @@ ELSEWHERE = {
     "Network.__init__": {
         "epochs": FIT.format("(x, y), epochs=5"),
         "master": FIT.format("(x, y), master=ParameterAveraging(workers=4)"),
+        "metrics": FIT.format("(x, y), metrics=[...], validation=..."),
         "sc": "SparkNetwork(sc, conf) trains on Spark; Network(conf) needs none",
         "tm": FIT.format("(x, y), master=ParameterAveraging(workers=4)"),
         "trainingmaster": FIT.format("(x, y), master=ParameterAveraging(workers=4)"),
@@ -239,7 +242,7 @@ ELSEWHERE = {
         "lossfn": "it is the output layer's: Output(units=10, loss='mse')",
         "lossweights": "it is the output layer's: Output(units=10, loss_weight=0.3)",
         "lr": "it is the optimizer's: NetworkConf(optimizer=Adam(learning_rate=0.001))",
-        "metrics": "leave it out: `evaluate` and validation give all figures",
+        "metrics": OWN_METRICS,
         "minpartitions": PARTS,
         "missing": "replace missing values first: df.na.fill(0.0), or pyspark.ml's Imputer",
         "mode": "it is the training master's: ParameterServer(mode='async')",
@@ -284,7 +287,7 @@ ELSEWHERE = {
         "validationbatchsize": BATCHES,
         "validationsteps": "leave it out: all records of `validation` count; give fewer",
         "validationstepsperepoch": "leave it out: all records of `validation` count; give fewer",
-        "valmethod": "leave it out: `evaluate` and validation give all figures",
+        "valmethod": OWN_METRICS,
         "verbose": "give listeners=[ProgressBar()] to see the progress",
         "weightdecay": "it is the network's: NetworkConf(l2=0.0005)",
         "workers": MASTER.format("workers=4"),

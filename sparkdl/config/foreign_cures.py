@@ -10,7 +10,8 @@ MASTER = "it is the training master's: AllReduceSGD({})"
 FIT = "it is fit's: net.fit(data, {})"
 LOSS = "it is the output layer's: Output(units=10, loss='mse')"
 LISTENERS = "fit takes listeners=[...], each of a subclass of sparkdl.Listener"
-FIGURES = "leave it out: evaluations and validation give all figures"
+FIGURES = "leave it out: evaluations and validation have it"
+METRICS = FIT.format("metrics=[...], validation=...")
 STOPPING = FIT.format("listeners=[EarlyStopping(patience=5)], validation=...")
 SCHEDULE = NETWORK.format("optimizer=Sgd(learning_rate=StepSchedule(...))")
 CLIPPING = NETWORK.format("clipping=ClipNorm(limit=1.0)")
@@ -73,7 +74,7 @@ CURES = {
         "lr": OPTIMIZER,
         "maxnumproc": SAME_WORKERS,
         "meshbuildmode": TRANSPORT,
-        "metrics": FIGURES,
+        "metrics": METRICS,
         "minnumproc": SAME_WORKERS,
         "mixedprecision": DTYPE,
         "mode": MODES,
@@ -139,7 +140,7 @@ CURES = {
         "lr": OPTIMIZER,
         "lrpolicy": SCHEDULE,
         "maxiter": FIT.format("updates=10000"),
-        "metrics": FIGURES,
+        "metrics": METRICS,
         "minlr": SCHEDULE,
         "momentum": NETWORK.format("optimizer=Momentum(learning_rate=0.01, momentum=0.9)"),
         "momentum2": OPTIMIZER,

@@ -112,6 +112,7 @@ CONSTRUCTORS = {
     "Network": {
         "epochs": "it is fit's: net.fit((x, y), epochs=5)",
         "master": "net.fit((x, y), master=ParameterAveraging(workers=4))",
+        "metrics": "it is fit's: net.fit((x, y), metrics=[...], validation=...)",
         "model": "did you mean 'conf'?",
     },
     "Search": {

@@ -92,6 +92,11 @@ class MetricCounts:
                 f"cannot merge evaluations whose metrics {list(self.functions)} are functions: "
                 "their labels and predictions are not kept; give subclasses of Evaluation"
             )
+        names = [[*one.evaluations, *one.functions] for one in (self, other)]
+        if names[0] != names[1]:
+            raise ConfigError(
+                f"cannot merge evaluations whose metrics differ: {names[0]} and {names[1]}"
+            )
         pairs = {name: (one, other.evaluations[name]) for name, one in self.evaluations.items()}
         made = MetricCounts(
             {name: one.merge(more) for name, (one, more) in pairs.items()}, self.functions
@@ -120,14 +125,15 @@ class MetricCounts:
 
 
 @contextmanager
-def naming_metric(name):
-    """Raises errors of a user's metric as ConfigError with its name."""
+def naming_metric(name, when=""):
+    """Raises errors of a user's metric as ConfigError with its name, and when it failed."""
+    name = f"metrics[{name!r}] {when}".rstrip()
     try:
         yield
     except SparkdlError as error:
-        raise ConfigError(f"metrics[{name!r}]: {error}") from error
+        raise ConfigError(f"{name}: {error}") from error
     except Exception as error:  # the code is a user's
-        raise ConfigError(f"metrics[{name!r}] raised {type(error).__name__}: {error}") from error
+        raise ConfigError(f"{name} raised {type(error).__name__}: {error}") from error
 
 
 def require_number(name, value):

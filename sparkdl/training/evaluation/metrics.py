@@ -169,7 +169,7 @@ def is_evaluation_class(metric):
 
 def new_metric(name, metric, units):
     """Returns an Evaluation without examples; classes are called with the number of outputs."""
-    with naming_metric(name):
+    with naming_metric(name, "without examples"):
         made = metric(units) if isinstance(metric, type) else metric.without_counts()
         made.figures()
     return made

@@ -100,12 +100,24 @@ def test_counts_of_parts_add_up(way):
         whole.merge(parts[0])
 
 
+def test_evaluations_with_other_metrics_do_not_merge():
+    plain, own = evaluate(None), evaluate({"errors": ErrorRate})
+    for one, other in ((plain, own), (own, plain), (own, evaluate({"other": ErrorRate}))):
+        with pytest.raises(ConfigError, match="whose metrics differ: .*errors"):
+            one.merge(other)
+
+
 def test_scores_can_be_dropped():
     found = evaluate({"all": Classification(3)})
     before, figures = found.score_bytes, found.figures()
     assert before > evaluate(None).score_bytes
     found.drop_scores()
     assert not found.score_bytes and found.figures() == figures
+
+
+class Inverse(Classification):
+    def figures(self):
+        return {"rate": 1 / self.examples}
 
 
 def raises(labels, predictions):
@@ -130,6 +142,7 @@ WRONG = {
     "a text": ([wordy], r"metrics\['wordy'\] must be a number, got 'good'"),
     "a yes": ({"yes": lambda *_: np.True_}, r"metrics\['yes'\] must be a number, got True"),
     "an array": ({"x": lambda y, p: p}, r"metrics\['x'\] must be a number, got array"),
+    "a figure that needs examples": ({"r": Inverse}, r"\['r'\] without examples raised ZeroDiv"),
     "nothing": ({"x": lambda *_: None}, r"metrics\['x'\] must be a number, got None"),
 }
 
