@@ -179,8 +179,9 @@ class NetworkInUse(ExampleLosses):
         ----------
         data : data
         features, label, weights : str
-            Column names, for records with named columns. Weights say how much each example counts
-            in all figures, as scikit-learn's sample_weight. None: each counts 1.
+            Column names, for records with named columns. Weights say how much each example counts,
+            as scikit-learn's sample_weight; the loss is the mean of losses times weights, as in
+            training. None: each counts 1.
         transform : callable, optional
             Function applied to minibatches of an RDD or DataFrame; see sparkdl.transforms. None:
             the transform of the fit, which is saved with the network. False: no transform.

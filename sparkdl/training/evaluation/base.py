@@ -22,7 +22,8 @@ class Evaluation:
     Attributes
     ----------
     weight : float
-        Sum of the examples' weights, by which means divide; without weights their number.
+        Sum of the examples' weights; without weights their number. Means divide by it, but for
+        the loss.
     has_loss : bool
         Whether the loss is known. It is, but for some ensembles; `figures` leave it out then.
     wrong : sequence of WrongExample
@@ -65,8 +66,8 @@ class Evaluation:
             Loss of each example as the network computes it, times its weight; None computes the one
             that goes with the kind of evaluation from the predictions.
         weights : (n,) floats or None
-            How much each example counts in all figures, >= 0, as scikit-learn's sample_weight.
-            None: 1 each.
+            How much each example counts, >= 0; None: 1 each. The loss is the mean of losses times
+            weights, as in training; other figures are those of scikit-learn's sample_weight.
 
         Raises
         ------
@@ -88,8 +89,8 @@ class Evaluation:
 
     @property
     def loss(self) -> float:
-        """Mean loss over all examples, weighted if they have weights."""
-        return self.loss_sum / self.weight if self.weight else float("nan")
+        """Mean over all examples of their losses times their weights, as in training."""
+        return self.loss_sum / self.examples if self.examples else float("nan")
 
     @property
     def score(self) -> float:
