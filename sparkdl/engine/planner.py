@@ -161,6 +161,9 @@ def pack(graph, elsewhere, roots, last, constants=frozenset()):
     """
     spans = lifetimes(graph, elsewhere, roots, last)
     spans |= {t: (-1, len(graph.nodes)) for t in spans if t in constants}
+    owners = take_over(graph, spans, roots)
+    for tensor, owner in owners.items():
+        spans[owner] = spans[owner][0], spans.pop(tensor)[1]
     offsets, placed = {}, []
     for tensor in sorted(spans, key=lambda t: -t.spec.nbytes):
         begin, end = spans[tensor]
@@ -172,7 +175,22 @@ def pack(graph, elsewhere, roots, last, constants=frozenset()):
                 at = max(at, stop)
         offsets[tensor] = at
         insort(placed, (at, at + size, begin, end), key=itemgetter(0, 1))
-    return offsets
+    return offsets | {tensor: offsets[owner] for tensor, owner in owners.items()}
+
+
+def take_over(graph, spans, roots):
+    """Returns {output: the tensor whose memory it takes over}; see Op.overwrites."""
+    owners = {}
+    for index, node in enumerate(graph.nodes):
+        if node.op.overwrites is None:
+            continue
+        before, output = node.inputs[node.op.overwrites], node.outputs[0]
+        begin, end = spans.get(before, (-1, -1))
+        read = [roots.get(tensor, tensor) for tensor in node.inputs]
+        fits = before.spec == output.spec and read.count(before) == 1 and output in spans
+        if begin >= 0 and end == index and fits:
+            owners[output] = owners.get(before, before)
+    return owners
 
 
 def lifetimes(graph, elsewhere, roots, last):

@@ -34,6 +34,8 @@ class Op(FrozenFields):
 
     `floating` operations refuse inputs that are all integers, where numpy would compute in float64.
     An `in_place` operation may write its output over an input of its shape, once it has read that.
+    `overwrites` is the index of an input like the output, or None: where nothing reads that input
+    later, the output gets its memory, and the operation must read each number before it writes it.
     A `view` returns the memory of its input from `reference`, so a program computes nothing.
     """
 
@@ -41,6 +43,7 @@ class Op(FrozenFields):
     floating: ClassVar = False
     view: ClassVar = False
     in_place: ClassVar = False
+    overwrites: ClassVar = None
 
     def __init_subclass__(cls):
         cls.kind = cls.__name__.removesuffix("Op")

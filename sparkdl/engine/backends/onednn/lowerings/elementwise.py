@@ -10,6 +10,8 @@ RELU, TANH, ELU, LINEAR, LOGISTIC, GELU_TANH, GELU_ERF = 0x20, 0x21, 0x22, 0x26,
 KINDS = {ReluOp: RELU, LeakyReluOp: RELU, TanhOp: TANH, SigmoidOp: LOGISTIC, EluOp: ELU}
 RELU_BY_RESULT = 0x100  # dnnl_eltwise_relu_use_dst_for_bwd
 ADD = 0x1FFF0  # dnnl_binary_add
+# Post-op that adds what the result's memory holds: factor 1, no zero point, the result's type.
+ADD_TO_RESULT = "sum", c_float(1), 0, 0
 
 
 def after_product(op):

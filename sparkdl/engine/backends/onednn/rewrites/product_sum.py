@@ -1,6 +1,5 @@
 """A product added to an input of the graph in one pass: gradients accumulated in place."""
 
-from ctypes import c_float
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -8,12 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.engine.backends.onednn.lowerings import products
+from sparkdl.engine.backends.onednn.lowerings.elementwise import ADD_TO_RESULT
 from sparkdl.engine.fusion import fuse, once
 from sparkdl.engine.ops.base import Op
 from sparkdl.engine.ops.elementwise import AddOp, add
 from sparkdl.engine.ops.matmul import MatMulOp
-
-WITHOUT_SHIFT = 0, 0  # no zero point, and the destination's type
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def product_into_sum(node, inputs, uses):
 
 def lower(session, op, z, x, y, out):
     """Returns the calls and kernel name of a ProductSumOp."""
-    after = [("sum", c_float(1), *WITHOUT_SHIFT)]
+    after = [ADD_TO_RESULT]
     calls, name = products.forward(session, op.product, x, y, out, after=after)
     copied = [] if np.may_share_memory(z, out) else [partial(np.copyto, out, z)]
     return copied + calls, name
