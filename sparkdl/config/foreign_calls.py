@@ -5,7 +5,7 @@ name here; those known to the method at hand are suggested. ELSEWHERE says how t
 somewhere else here, by class and method, or by method.
 """
 
-from sparkdl.config.names import key
+from sparkdl.config.names import key, other_number
 
 SAME = {
     "checkpointdir": "checkpoints",
@@ -124,13 +124,16 @@ SLOTS = "leave it out: the slots of the executors say how many workers run on ea
 OWN_METRICS = "leave it out: evaluations have figures; SparkNetwork.fit(metrics=...) takes your own"
 FIT_SEARCH = "it is fit's: search.fit({})"
 STUDY = "it is the study's: study=optuna.create_study({})"
-BATCHES = "leave it out: the output does not depend on it"
+BATCHES = "leave it out: but for rounding, the output does not depend on it"
 RECORDS = "an RDD of (features, label) pairs or a DataFrame holds both: give it as data"
+COLUMN = "put it into a column and name that: weights='weight'"
+WEIGHTS = "give it as a column: Arrays({'features': x, 'weights': w}, labels)"
 PAIR = "give both as data=(features, labels)"
 
 ESTIMATOR = {
     "device": "write master=ParameterAveraging(device='cuda')",
     "kerasmodelconfig": "write network=read_keras(model).network",
+    "runid": "write checkpoints=Checkpoints(path=...), resume=True",
     "usegpu": "write master=ParameterAveraging(device='cuda')",
     "validation": "write validationSplit=0.1, or validationIndicatorCol='is_validation'",
 }
@@ -151,10 +154,13 @@ ELSEWHERE = {
         "labels": RECORDS,
         "master": "it is given to SparkNetwork(sc, conf, tm)",
         "resources": "they are given to SparkNetwork(sc, conf, tm, resources=profile)",
-        "sampleweight": "put it into a column and name that: weights='weight'",
+        "sampleweight": COLUMN,
         "tm": "it is given to SparkNetwork(sc, conf, tm)",
         "trainingmaster": "it is given to SparkNetwork(sc, conf, tm)",
-        "validationindicatorcol": "give the rows: validation=df.where('is_validation')",
+        "validationindicatorcol": (
+            "divide the rows: fit(df.where('not is_validation'), "
+            "validation=df.where('is_validation'))"
+        ),
         "y": RECORDS,
     },
     "Network.__init__": {
@@ -170,13 +176,19 @@ ELSEWHERE = {
         "features": PAIR,
         "label": PAIR,
         "labels": PAIR,
-        "sampleweight": "give it as a column: Arrays({'features': x, 'weights': w}, labels)",
+        "sampleweight": WEIGHTS,
         "transform": "it is the source's: Arrays(features, labels, transform=...)",
-        "weights": "give them as a column: Arrays({'features': x, 'weights': w}, labels)",
+        "weights": WEIGHTS,
         "y": PAIR,
     },
-    "SparkNetwork.evaluate": {"labels": RECORDS, "y": RECORDS},
-    "Network.evaluate": {"features": PAIR, "labels": PAIR, "y": PAIR},
+    "SparkNetwork.evaluate": {"labels": RECORDS, "sampleweight": COLUMN, "y": RECORDS},
+    "Network.evaluate": {
+        "features": PAIR,
+        "labels": PAIR,
+        "sampleweight": WEIGHTS,
+        "weights": WEIGHTS,
+        "y": PAIR,
+    },
     "Search.__init__": {
         "algo": STUDY.format("sampler=..."),
         "data": FIT_SEARCH.format("data, trials=20"),
@@ -297,7 +309,6 @@ ELSEWHERE = {
         "batchsize": BATCHES,
         "callbacks": "leave it out: listeners are told of a fit alone",
         "returndict": "leave it out: evaluate(...).figures() is a dict",
-        "sampleweight": "leave it out: each record counts once",
         "steps": "leave it out: all records count; give fewer",
         "verbose": "leave it out: print the Evaluation that is returned",
     },
@@ -329,15 +340,21 @@ def cure_of(name, owner, call, known):
         Options of the method.
     """
     word = key(name)
+    for form in (word, other_number(word)):
+        cure = cure_of_word(form, owner, call, known)
+        if cure:
+            return f"; {cure}"
+    return ""
+
+
+def cure_of_word(word, owner, call, known):
     options = [option for option in known if key(option) == word]
     options += [option for option in (SAME | EVENTS).get(word, "").split() if option in known]
     if options:
         note = " (a round is several minibatches)" if options[0] == "on_round" else ""
-        return f"; did you mean {options[0]!r}?{note}"
+        return f"did you mean {options[0]!r}?{note}"
     places = [f"{owner}.{call}", call]
     if call == "__init__" and owner in HAVE_FITS:
         places.append("fit")
-    for place in places:
-        if word in ELSEWHERE.get(place, {}):
-            return f"; {ELSEWHERE[place][word]}"
-    return ""
+    cures = [ELSEWHERE[place][word] for place in places if word in ELSEWHERE.get(place, {})]
+    return cures[0] if cures else ""

@@ -96,7 +96,7 @@ CURES = {
         "replicastoaggregate": BACKUP,
         "reservationtimeout": SLOTS,
         "resources": "SparkNetwork(sc, conf, tm, resources=profile) takes a ResourceProfile",
-        "saveupdater": "leave it out: only parameter averaging has average_optimizer_state",
+        "saveupdater": "ParameterAveraging and LocalSGD have it: average_optimizer_state=True",
         "shardingstrategy": SHARD,
         "stage": SHARD,
         "starttimeout": SLOTS,

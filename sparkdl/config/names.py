@@ -16,6 +16,11 @@ def key(name):
     return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
+def other_number(word):
+    """Returns the plural of a word, or the singular of a plural."""
+    return word[:-1] if word.endswith("s") else f"{word}s"
+
+
 def find_name(name, known):
     """Returns the member of `known` that equals `name` up to case and separators, or None."""
     if not isinstance(name, str):
@@ -65,29 +70,44 @@ def suggestion(
     """
     if not isinstance(name, str) or len(name) > LONGEST:
         return ""
-    options = [word for word in foreign.words(key(name), family) if word in known]
+    word = key(name)
+    return (
+        foreign_advice(word, known, family, kinds)
+        or alike_advice(name, known)
+        or foreign_advice(other_number(word), known, family, kinds)
+    )
+
+
+def foreign_advice(word, known, family, kinds):
+    """Returns the advice for a name in another system, without case and separators, or ""."""
+    options = [option for option in foreign.words(word, family) if option in known]
     if options:
-        note = foreign.note(key(name), family)
-        return f"; did you mean {' or '.join(map(repr, options))}?{note}"
-    cure = cure_for(key(name), kinds)
-    if cure:
-        return f"; {cure}"
-    match = nearest(name, known)
-    return f"; did you mean {match!r}?" if match else ""
+        return f"; did you mean {' or '.join(map(repr, options))}?{foreign.note(word, family)}"
+    cure = cure_for(word, kinds)
+    return f"; {cure}" if cure else ""
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Returns the member of `known` of which `name` is a misspelling or an abbreviation, or None.
+def alike_advice(name, known):
+    matches = nearest(name, known)
+    return f"; did you mean {' or '.join(map(repr, matches))}?" if matches else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Returns the members of `known` of which `name` is a misspelling or an abbreviation.
+
+    There are several if they are equally near.
 
     A misspelling differs in a quarter of the letters at most. Case and separators do not count.
     """
     exact = {other: other for other in known}
     for table, word in ((exact, name), ({key(other): other for other in known}, key(name))):
-        for close in get_close_matches(word, list(table), n=3, cutoff=0.6):
-            if edits(word, close) <= edits_allowed(word, close):
-                return table[close]
+        close = get_close_matches(word, list(table), n=3, cutoff=0.6)
+        alike = [other for other in close if edits(word, other) <= edits_allowed(word, other)]
+        if alike:
+            fewest = min(edits(word, other) for other in alike)
+            return sorted(table[other] for other in alike if edits(word, other) == fewest)
     longer = [other for other in known if is_abbreviation(name, other)]
-    return longer[0] if len(longer) == 1 else None
+    return longer if len(longer) == 1 else []
 
 
 def edits_allowed(word: str, other: str) -> int:

@@ -89,7 +89,7 @@ FOREIGN = {
         "batch_size": "does not depend on it",
         "callbacks": "listeners are told of a fit alone",
         "return_dict": "evaluate(...).figures() is a dict",
-        "sample_weight": "each record counts once",
+        "sample_weight": "weights='weight'",
         "steps": "all records count",
         "verbose": "print the Evaluation",
         "y": "an RDD of (features, label) pairs",

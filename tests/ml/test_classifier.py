@@ -174,6 +174,8 @@ def test_evaluations_count_the_classes_that_thresholds_choose(name, indexed, req
     assert result.recall == pytest.approx(recall_score(truth, prediction, **average))
     assert (result.loss, result.auc()) == pytest.approx((before.loss, before.auc()))
     assert (result.labels, len(result.wrong)) == (before.labels, 12)
+    if name == "classified":
+        assert result.calibration_error == pytest.approx(before.calibration_error)
 
 
 def test_names_of_columns_may_have_dots_and_backticks(classified, indexed):

@@ -12,9 +12,16 @@ from sparkdl.engine.operands import Operand
 
 KIND, BYTES = "float32", 4
 # Strides are in bytes.
-IMAGES = ["images", "rows", "pixels", "height", "width", "channels"]  # three strides, three sizes
-MEMORY = ["threads", "positions", "tiles"]  # strides
-TILES = ["per_image", "across", "top", "left"]
+IMAGE_WORDS = [
+    "images",
+    "rows",
+    "pixels",
+    "height",
+    "width",
+    "channels",
+]  # three strides, three sizes
+MEMORY_WORDS = ["threads", "positions", "tiles"]  # strides
+TILE_WORDS = ["per_image", "across", "top", "left"]
 
 
 @dataclass(frozen=True)
@@ -42,14 +49,14 @@ class Tiles:
     @property
     def words(self):
         values = self.per_image, self.across, *self.before
-        return dict(zip(TILES, values, strict=True))
+        return dict(zip(TILE_WORDS, values, strict=True))
 
 
 def image_words(name, x, shape):
     """Returns the words of images (N, C, H, W) of this shape by name."""
     strides = x.strides[0], *x.strides[2:]
     axes = zip(shape, (strides[0], BYTES, *strides[1:]), strict=True)
-    parts = zip(IMAGES, (*strides, *shape[2:], shape[1]), strict=True)
+    parts = zip(IMAGE_WORDS, (*strides, *shape[2:], shape[1]), strict=True)
     return name_words(name, parts) | {name: Operand(name, x, KIND, tuple(axes))}
 
 
@@ -57,7 +64,7 @@ def memory_words(name, array, shape):
     """Returns the words of memory (threads, positions, tiles, channels) of this shape by name."""
     strides = array.strides[:-1]
     axes = zip(shape, (*strides, BYTES), strict=True)
-    parts = zip(MEMORY, strides, strict=True)
+    parts = zip(MEMORY_WORDS, strides, strict=True)
     return name_words(name, parts) | {name: Operand(name, array, KIND, tuple(axes))}
 
 
@@ -66,7 +73,7 @@ def name_words(name, parts):
 
 
 @dataclass(frozen=True)
-class TileCode:
+class TileAddresses:
     """Emits the addresses of tiles.
 
     Parameters
@@ -126,6 +133,6 @@ class TileCode:
 
     def positions(self, name, thread, number, count):
         """Returns the addresses of a tile's numbers at `count` positions, in a thread's memory."""
-        strides = [self.word(f"{name}_{part}") for part in MEMORY]
+        strides = [self.word(f"{name}_{part}") for part in MEMORY_WORDS]
         start = self.shift(self.pointer(name), (thread, strides[0]), (number, strides[2]))
         return [self.shift(start, (i, strides[1])) for i in range(count)]

@@ -29,11 +29,11 @@ from sparkdl.engine.native.primitive_lists import ROW, STATUS, run_row, table_op
 from sparkdl.engine.native.threads import address
 from sparkdl.engine.native.tiles import (
     BYTES,
-    IMAGES,
+    IMAGE_WORDS,
     KIND,
-    MEMORY,
-    TILES,
-    TileCode,
+    MEMORY_WORDS,
+    TILE_WORDS,
+    TileAddresses,
     image_words,
     memory_words,
 )
@@ -43,10 +43,25 @@ from sparkdl.errors import UnsupportedError
 SIDE = 6  # pixels of a tile along an axis
 POSITIONS = SIDE * SIDE
 POINTS = 0, 1, -1, 1 / 2, -2  # and infinity
-NAMES = (  # of words
-    *("threads", "block", "blocks", "total", *TILES, "execute", "table", "zeros", "waste", "bias"),
-    *(name for i in "xyz" for name in (i, *(f"{i}_{part}" for part in IMAGES))),
-    *(name for i in ("values", "results") for name in (i, *(f"{i}_{part}" for part in MEMORY))),
+NAMES = (  # of the function's words, see control.py
+    *(
+        "threads",
+        "block",
+        "blocks",
+        "total",
+        *TILE_WORDS,
+        "execute",
+        "table",
+        "zeros",
+        "waste",
+        "bias",
+    ),
+    *(name for i in "xyz" for name in (i, *(f"{i}_{part}" for part in IMAGE_WORDS))),
+    *(
+        name
+        for i in ("values", "results")
+        for name in (i, *(f"{i}_{part}" for part in MEMORY_WORDS))
+    ),
 )
 
 
@@ -91,6 +106,8 @@ def winograd_kernel(tiles, products, x, y, compiler, bias=None, z=None, activati
 
     Parameters
     ----------
+    tiles : Tiles of y, as many per block as `products` hold
+    products : Products
     x, y : float32, (N, C, H, W) and (N, O, H', W'), the channels of a pixel contiguous; C and O
         are multiples of LANES
     bias : (O,), or None
@@ -153,46 +170,45 @@ def bytes_moved(tiles, x, y):
 def text(step, adds, activation):
     """Returns the function's text; `adds` tells whether there is a z."""
     code = Code()
-    tile, (me, threads) = TileCode(code, NAMES), find_team(code)
-    team = me, least(code, threads, tile.word("threads"))
-    begin, end = share(code, tile.word("blocks"), 1, team)
-    own = code.pointer(tile.pointer("table"), f"[{ROW} x i64]", me)
+    at, (me, threads) = TileAddresses(code, NAMES), find_team(code)
+    team = me, least(code, threads, at.word("threads"))
+    begin, end = share(code, at.word("blocks"), 1, team)
+    own = code.pointer(at.pointer("table"), f"[{ROW} x i64]", me)
     with counting(code, begin, end, 1) as block:
-        first = tile.integer("mul", block, tile.word("block"))
-        rest = tile.integer("sub", tile.word("total"), first)
-        count = least(code, rest, tile.word("block"))
+        first = at.integer("mul", block, at.word("block"))
+        rest = at.integer("sub", at.word("total"), first)
+        count = least(code, rest, at.word("block"))
         with counting(code, "0", count, 1) as index:
-            evaluate(tile, me, index, tile.integer("add", first, index), step)
-        run_row(code, tile.pointer("execute"), own)
+            evaluate(at, me, index, at.integer("add", first, index), step)
+        run_row(code, at.pointer("execute"), own)
         with counting(code, "0", count, 1) as index:
-            number = tile.integer("add", first, index)
-            interpolate(tile, me, index, number, (step, adds, activation))
+            number = at.integer("add", first, index)
+            interpolate(at, me, index, number, step, adds, activation)
     return module(code)
 
 
-def evaluate(tile, thread, index, number, step):
+def evaluate(at, thread, index, number, step):
     """Emits the evaluation of a tile of x at POINTS."""
-    code, place = tile.code, tile.locate(number, step, padded=True)
-    pixels = tile.pixels("x", place, SIDE, tile.pointer("zeros"))
-    values = tile.positions("values", thread, index, POSITIONS)
-    with counting(code, "0", tile.word("x_channels"), LANES) as channel:
+    code, place = at.code, at.locate(number, step, padded=True)
+    pixels = at.pixels("x", place, SIDE, at.pointer("zeros"))
+    values = at.positions("values", thread, index, POSITIONS)
+    with counting(code, "0", at.word("x_channels"), LANES) as channel:
         numbers = [load(code, KIND, pixel, channel, None) for pixel in pixels]
         for value, result in zip(values, transform(matrices(step)[2], numbers), strict=True):
             store(code, result, value, channel, None)
 
 
-def interpolate(tile, thread, index, number, form):
-    """Emits the interpolation of a tile of y; `form` as `text` takes it."""
-    code, (step, adds, activation) = tile.code, form
-    place = tile.locate(number, step, padded=False)
+def interpolate(at, thread, index, number, step, adds, activation):
+    """Emits the interpolation of a tile of y; the rest as `text` takes it."""
+    code = at.code
+    place = at.locate(number, step, padded=False)
     pixels, terms = (
-        tile.pixels(name, place, step, tile.pointer("waste"))
-        for name in ("y", "z" if adds else "y")
+        at.pixels(name, place, step, at.pointer("waste")) for name in ("y", "z" if adds else "y")
     )
-    results = tile.positions("results", thread, index, POSITIONS)
-    with counting(code, "0", tile.word("y_channels"), LANES) as channel:
+    results = at.positions("results", thread, index, POSITIONS)
+    with counting(code, "0", at.word("y_channels"), LANES) as channel:
         numbers = [load(code, KIND, result, channel, None) for result in results]
-        bias = load(code, KIND, tile.pointer("bias"), channel, None)
+        bias = load(code, KIND, at.pointer("bias"), channel, None)
         sums = [number + bias for number in transform(matrices(step)[0], numbers)]
         if adds:
             others = [load(code, KIND, term, channel, None) for term in terms]

@@ -195,7 +195,7 @@ class NetworkInUse(ExampleLosses):
             a function (labels, predictions) -> number: the driver calls it once, with the arrays
             (n,) or (n, k) and (n, units) of all records, in any order, of sequences and images of
             all steps and pixels that count, without weights. Executors send these arrays to the
-            driver, at most 256 MB of them.
+            driver; an evaluation fails where those of a partition, or of all, exceed 256 MB.
 
         Raises
         ------

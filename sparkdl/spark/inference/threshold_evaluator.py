@@ -14,13 +14,17 @@ from sparkdl.training.evaluation.batch_evaluation import (
     pieces,
 )
 
-OF_PROBABILITIES = {*Evaluation.sums, "scores"}  # counts that thresholds do not change
+OF_PROBABILITIES = {
+    *Evaluation.sums,
+    "scores",
+    "confidences",
+}  # counts that thresholds do not change
 
 
 class ThresholdEvaluator(Evaluator):
     """Counts the classes that a model with thresholds predicts.
 
-    Losses, ROC and AUC are computed from the probabilities.
+    Losses, ROC, AUC and the calibration error are computed from the probabilities.
 
     Parameters
     ----------

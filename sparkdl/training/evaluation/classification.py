@@ -172,7 +172,7 @@ class Classification(PerColumn, Evaluation):
 
     @property
     def occurring(self) -> np.ndarray:
-        """Examples of each class, (k,) int64."""
+        """Examples of each class, (k,) int64; sums of their weights, float64, if they have any."""
         return self.by_class.occurring
 
     def figures(self) -> dict[str, float]:

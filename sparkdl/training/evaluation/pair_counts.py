@@ -45,7 +45,7 @@ class PairCounts:
         return PairCounts(self.classes, *add_up(*map(np.concatenate, pairs)))
 
     def triples(self):
-        """Returns truth, prediction and count of the pairs that occur, int64 arrays."""
+        """Returns truth and prediction, int64, and the count of the pairs that occur."""
         codes, counts = self._settle()
         return codes // self.classes, codes % self.classes, counts
 

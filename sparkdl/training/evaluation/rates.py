@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """Counts per class, each an int64 array (classes,).
+    """Counts per class, (classes,) int64 each; sums of weights, float64, where examples have any.
 
     Parameters
     ----------

@@ -2,9 +2,10 @@
 
 Filters of 3 x 3 take a quarter of the multiplications of a direct convolution, filters of 5 x 5 a
 third; measured on a core of Sapphire Rapids, from 32 channels on, 1.1 to 2.9 times as fast. Each
-program keeps the filters' values, four times the memory of the weights. Rounding errors are up to
-ten times larger: 3e-6 of the largest result. A NaN or an infinity in x makes all pixels of its tile
-NaN. Only programs with constant weights, such as predictions, use this algorithm.
+program keeps the filters' values: four times the memory of weights of 3 x 3, 1.4 times of 5 x 5.
+Rounding errors are up to ten times larger: 3e-6 of the largest result. A NaN or an infinity in x
+makes all pixels of its tile NaN. Only programs with constant weights, such as predictions, use this
+algorithm.
 """
 
 from math import ceil, prod
@@ -26,8 +27,8 @@ from sparkdl.engine.native.winograd import (
 )
 
 SIZES = (3, 3), (5, 5)  # of filters
-CHANNELS, TILES = 32, 64  # at least
-LARGEST = 128  # tiles per block: more take memory, but hardly less time
+LEAST_CHANNELS, LEAST_TILES = 32, 64
+LARGEST_BLOCK = 128  # tiles: more take memory, but hardly less time
 NAME = "winograd"
 
 
@@ -41,7 +42,7 @@ def is_preferred(session, op, x, w, y, bias=None, z=None, activation=None):
         return False
     if activation is not None and type(activation) not in OPERATIONS:
         return False
-    if any(n % LANES or n < CHANNELS for n in (x.shape[1], y.shape[1])):
+    if any(n % LANES or n < LEAST_CHANNELS for n in (x.shape[1], y.shape[1])):
         return False
     if any(a.dtype != np.float32 for a in (x, w, y, bias, z) if a is not None):
         return False
@@ -49,7 +50,7 @@ def is_preferred(session, op, x, w, y, bias=None, z=None, activation=None):
         return False
     step, down, across = grid(op, y)
     is_filled = 2 * y.shape[2] * y.shape[3] > down * across * step * step
-    return is_filled and len(x) * down * across >= TILES
+    return is_filled and len(x) * down * across >= LEAST_TILES
 
 
 def grid(op, y):
@@ -89,9 +90,9 @@ def forward(session, op, x, w, y, bias=None, z=None, activation=None):
 def tiles_of(op, x, y, threads):
     """Returns the Tiles; a block's numbers take about as much memory as the filters' values."""
     step, down, across = grid(op, y)
-    usual = x.shape[1] * y.shape[1] // (x.shape[1] + y.shape[1])
+    alike = x.shape[1] * y.shape[1] // (x.shape[1] + y.shape[1])  # tiles with as many numbers
     total = len(x) * down * across
-    blocks = threads * ceil(total / (min(usual, LARGEST) * threads))
+    blocks = threads * ceil(total / (min(alike, LARGEST_BLOCK) * threads))
     block = ceil(total / blocks) | 1  # odd: positions are in different sets of the cache
     return Tiles(step, tuple(before for before, _ in op.padding), down, across, block)
 
@@ -112,7 +113,8 @@ def numbers_ahead(w):
 def evaluate_filters(session, w, md, scratch):
     """Returns the memory, laid out as `md`, of the filters' values: (POSITIONS, C, O).
 
-    They are computed ahead of the runs, in memory that the runs use, too.
+    They are computed ahead of the runs, in memory that the runs use, too. w may have any layout, so
+    its pixels are copied into rows first.
     """
     outputs, channels, *size = w.shape
     matrix = matrices(SIDE + 1 - size[0])[1]
