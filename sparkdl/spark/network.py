@@ -178,7 +178,7 @@ class SparkNetwork(NetworkInUse):
             the data of its test net, or a list for several. None: the data that they name.
         features, label, weights : str
             Column names, for records with named columns; a network with several inputs or outputs
-            uses their names. Weights are factors of the examples' losses, and in all figures of
+            uses their names. Weights are factors of the examples' losses, and count in figures of
             evaluations: of held-out records, and of a `validation` DataFrame that has the column.
         transform : callable, optional
             Function that workers apply to minibatches of an RDD or DataFrame; see

@@ -40,8 +40,8 @@ def at_once(lists, execute, compiler):
 
     def call(keep=lists):  # keeps what the rows point to
         run()
-        if any(table[:, STATUS].any() for table in tables):
-            raise UnsupportedError("oneDNN could not execute a primitive")
+        for table in tables:
+            require_executed(table)
 
     return call
 
@@ -49,6 +49,12 @@ def at_once(lists, execute, compiler):
 def tabulate(calls):
     """Returns the rows of calls of OneDnnSession.bind, (calls, ROW) uint64."""
     return np.array([[*call.words, 0] for call in calls], np.uint64).reshape(-1, ROW)
+
+
+def require_executed(table):
+    """Raises UnsupportedError if oneDNN failed to execute a primitive of these rows."""
+    if table[:, STATUS].any():
+        raise UnsupportedError("oneDNN could not execute a primitive")
 
 
 def table_operand(table):

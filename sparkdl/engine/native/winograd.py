@@ -25,7 +25,13 @@ from sparkdl.engine.native.control import counting, find_team, least, module, sh
 from sparkdl.engine.native.llvm_code import LANES, Code
 from sparkdl.engine.native.memory import load, store
 from sparkdl.engine.native.operations import apply
-from sparkdl.engine.native.primitive_lists import ROW, STATUS, run_row, table_operand, tabulate
+from sparkdl.engine.native.primitive_lists import (
+    ROW,
+    require_executed,
+    run_row,
+    table_operand,
+    tabulate,
+)
 from sparkdl.engine.native.threads import address
 from sparkdl.engine.native.tiles import (
     BYTES,
@@ -38,7 +44,6 @@ from sparkdl.engine.native.tiles import (
     memory_words,
 )
 from sparkdl.engine.operands import Operand
-from sparkdl.errors import UnsupportedError
 
 SIDE = 6  # pixels of a tile along an axis
 POSITIONS = SIDE * SIDE
@@ -129,8 +134,7 @@ def winograd_kernel(tiles, products, x, y, compiler, bias=None, z=None, activati
 
     def call(keep=products):  # keeps what the table's rows point to
         run()
-        if table[:, STATUS].any():
-            raise UnsupportedError("oneDNN could not execute a primitive")
+        require_executed(table)
 
     return call
 

@@ -14,11 +14,8 @@ from sparkdl.training.evaluation.batch_evaluation import (
     pieces,
 )
 
-OF_PROBABILITIES = {
-    *Evaluation.sums,
-    "scores",
-    "confidences",
-}  # counts that thresholds do not change
+# Counts that thresholds do not change.
+OF_PROBABILITIES = {*Evaluation.sums, "scores", "confidences"}
 
 
 class ThresholdEvaluator(Evaluator):

@@ -114,8 +114,7 @@ class Classification(PerColumn, Evaluation):
         answers = predictions.argmax(axis=1)
         self.pairs.add(labels, answers, weights)
         each = np.ones(len(labels)) if weights is None else weights
-        confidences = predictions[np.arange(len(labels)), answers]
-        sums = calibration_sums(confidences, each * (answers == labels), each)
+        sums = calibration_sums(predictions.max(axis=1), each * (answers == labels), each)
         self.confidences = self.confidences + sums
         ranks = rank_of(predictions, labels, chosen)
         if weights is None:
