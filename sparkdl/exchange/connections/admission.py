@@ -110,17 +110,17 @@ class Admission:
             self._pending[id(connection)] = connection
         try:
             start_thread(thread)
-            self._recover()
         except NoThread as error:  # perhaps for a moment: keep listening
             self._leave(connection, NO_THREAD)
             hang_up(connection.sock)
             self._starve(error)
 
     def _starve(self, error):
-        self._last_starved = time.monotonic()
-        self._first_starved = self._first_starved or self._last_starved
-        if self._last_starved - self._first_starved > PATIENCE:
-            self._fail(error)
+        with self._changed:
+            self._last_starved = time.monotonic()
+            self._first_starved = self._first_starved or self._last_starved
+            if self._last_starved - self._first_starved > PATIENCE:
+                self._fail(error)
 
     def _forget(self):
         """Recovers after a LULL, as only callers show whether threads are still lacking."""
@@ -128,11 +128,13 @@ class Admission:
             self._recover()
 
     def _recover(self):
-        if self._first_starved:
-            self._first_starved = None
-            self._fail(None)
+        with self._changed:
+            if self._first_starved:
+                self._first_starved = None
+                self._fail(None)
 
     def _receive(self, connection):
+        self._recover()  # before the caller is welcomed, as it may be awaited from then on
         reason = let_in = None
         try:
             let_in = self._examine(connection)

@@ -227,6 +227,13 @@ def test_who_gets_no_thread_for_callers_awaits_none(endpoint, monkeypatch):
 def test_callers_are_awaited_again_once_threads_start(endpoint, monkeypatch):
     monkeypatch.setattr(admission_module, "PATIENCE", 0.2)
     starve(endpoint, monkeypatch)
+    start = admission_module.start_thread
+
+    def start_slowly(thread):
+        start(thread)
+        time.sleep(0.5)  # the caller is accepted meanwhile
+
+    monkeypatch.setattr(admission_module, "start_thread", start_slowly)
     endpoint.connect(endpoint.address, "links").close()
     endpoint.accept("links")[1].close()
     with pytest.raises(WorkerError, match="nobody connected to channel 'links' within 0.1 s"):
