@@ -75,7 +75,7 @@ def distinct(names):
     found = []
     for name in names:
         tries = (f"{name}_{i}" if i else name for i in range(len(found) + len(names) + 1))
-        found.append(next(one for one in tries if one not in found and one in (name, one)))
+        found.append(next(one for one in tries if one not in found))
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparkdl import engine
+from sparkdl.errors import DataError
 from sparkdl.interop.keras.live.backends import functions_of
 from sparkdl.interop.keras.live.model_optimizer import ModelOptimizer
 from sparkdl.interop.keras.live.outputs import has_units_last, steps_mask
@@ -116,4 +117,14 @@ class KerasReplica(LiveReplica):
         return np.ascontiguousarray(np.moveaxis(slope, 1, -1)) if self._has_units_last else slope
 
     def _input(self, batch):
-        return np.array(batch.columns[INPUT], dtype=self.conf.input_type.replace("64", "32"))
+        """Returns a copy of the input; integers as int32, which Keras's backends compute with."""
+        x = batch.columns[INPUT]
+        if self.conf.input_type == "float32":
+            return np.array(x, np.float32)
+        limits = np.iinfo(np.int32)
+        if x.size and not limits.min <= x.min() <= x.max() <= limits.max:
+            raise DataError(
+                f"KerasModel's input must hold ids of int32, as Keras's backends do, got {x.min()} "
+                f"to {x.max()}; hash or index them into the rows of the embedding"
+            )
+        return np.array(x, np.int32)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Batch
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.keras.live import KerasModel
 from sparkdl.nn import Adam, Momentum, Sgd, conf_from_json
 from sparkdl.training.inputs.schema import schema_of
@@ -146,6 +146,17 @@ def test_a_mask_of_the_labels_goes_before_that_of_keras():
         )
     ]
     assert losses[0] != pytest.approx(losses[1]) and losses[1] == pytest.approx(losses[2])
+
+
+@pytest.mark.parametrize("wrong", [2**31, -(2**31) - 1])
+def test_ids_that_keras_would_wrap_are_refused(wrong):
+    """Keras's backends compute with int32: id 2^32 + 1 would be looked up as 1."""
+    (ids, labels), network = words(), Network(model_of_words())
+    ids[4, 3] = wrong
+    batch = Batch(columns={"features": ids, "labels": labels}, ids=np.arange(8, dtype=np.uint64))
+    for compute in (network.replica.gradient, network.replica.losses, network.predict):
+        with pytest.raises(DataError, match=f"ids of int32, as Keras's backends do, got .*{wrong}"):
+            compute(ids if compute == network.predict else batch)
 
 
 def test_what_it_cannot_do_is_refused(crews):
