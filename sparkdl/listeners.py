@@ -7,7 +7,7 @@ from sparkdl.training.report.opentelemetry_metrics import OpenTelemetryMetrics
 from sparkdl.training.report.prometheus_endpoint import PrometheusEndpoint
 from sparkdl.training.report.run_log import RunLog
 from sparkdl.training.report.tensorboard import TensorBoard
-from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
+from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.inspection import Inspection, LayerReport, WrongExample
 from sparkdl.training.reporting.lambda_listener import LambdaListener
@@ -24,6 +24,11 @@ from sparkdl.training.reporting.reports import (
     WorkerFigures,
 )
 from sparkdl.training.reporting.steering import Steering, StopTraining
+from sparkdl.training.reporting.termination import (
+    TerminateOnMaxLoss,
+    TerminateOnTarget,
+    TerminateOnTime,
+)
 from sparkdl.training.saving.model_checkpoint import ModelCheckpoint
 
 __all__ = [
@@ -50,6 +55,8 @@ __all__ = [
     "Steering",
     "StopTraining",
     "TensorBoard",
+    "TerminateOnMaxLoss",
+    "TerminateOnTarget",
     "TerminateOnTime",
     "ValidationReport",
     "WorkerFigures",

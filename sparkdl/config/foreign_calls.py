@@ -207,7 +207,13 @@ ELSEWHERE = {
         f"SparkNetwork{kind}.__init__": ESTIMATOR
         for kind in ("Classifier", "Regressor", "Estimator")
     },
-    "EarlyStopping.__init__": {"verbose": "leave it out: history.end_reason says why a fit ended"},
+    "EarlyStopping.__init__": {
+        "checkfinite": "leave it out: a loss that is not finite ends every fit",
+        "divergencethreshold": "give the fit a listener TerminateOnMaxLoss(10.0), too",
+        "stoppingthreshold": "give the fit a listener TerminateOnTarget(0.05), too",
+        "target": "give the fit a listener TerminateOnTarget(0.05), too",
+        "verbose": "leave it out: history.end_reason says why a fit ended",
+    },
     "ModelCheckpoint.__init__": {
         "filepath": "it is called path here",
         "savefreq": "leave it out: it writes after each epoch; Checkpoints has every_rounds",

@@ -147,7 +147,11 @@ CONSTRUCTORS = {
     "SparkNetworkEstimator": {"epochs": "did you mean 'maxIter'?"},
     "SparkNetworkRegressor": {"label_col": "did you mean 'labelCol'?"},
     "EarlyStopping": {
+        "check_finite": "a loss that is not finite ends every fit",
+        "divergence_threshold": "TerminateOnMaxLoss(10.0)",
         "pateince": "did you mean 'patience'?",
+        "stopping_threshold": "TerminateOnTarget(0.05)",
+        "target": "TerminateOnTarget(0.05)",
         "verbose": "leave it out: history.end_reason says why a fit ended",
     },
     "LambdaListener": {

@@ -39,19 +39,19 @@ from sparkdl.training.fit.network_fit import (
 from sparkdl.training.fit.trainer import Trainer
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.reporting.automatic_listeners import automatic_listeners
-from sparkdl.training.reporting.early_stopping import TerminateOnTime
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listeners
 from sparkdl.training.reporting.monitor import Monitor
 from sparkdl.training.reporting.replay import replay, tell_around
 from sparkdl.training.reporting.reports import FitPlan
+from sparkdl.training.reporting.termination import TerminateOnMaxLoss, TerminateOnTime
 from sparkdl.training.resident.schedule import schedule_of
 from sparkdl.training.resident.worker_group import LostWorker
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.workers.base import Validation
 
 log = logging.getLogger(__name__)
-STEERING = Monitor, TerminateOnTime
+STEERING = Monitor, TerminateOnMaxLoss, TerminateOnTime
 DEALT = "with the blocks"  # location of the validation batches
 
 
@@ -162,7 +162,7 @@ def check_listeners(listeners):
             raise unsupported(
                 f"{type(listener).__name__}, a listener,",
                 "the fit is driven from an executor; EarlyStopping, ReduceLROnPlateau and "
-                "TerminateOnTime run there, and the History is returned at the end",
+                "those called TerminateOn... run there, and the History is returned at the end",
             )
 
 

@@ -1,17 +1,14 @@
-"""Listeners that end a fit: when a figure stops improving, or when its time is up."""
+"""A listener that ends a fit when a figure stops improving."""
 
 import logging
-import time
-from collections.abc import Callable
 from math import isnan
 from typing import Any
 
 from sparkdl.config import is_integer
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.errors import require
-from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.monitor import Monitor, is_number
-from sparkdl.training.reporting.reports import FitPlan, RoundReport
+from sparkdl.training.reporting.reports import FitPlan
 from sparkdl.training.reporting.steering import StopTraining
 
 log = logging.getLogger(__name__)
@@ -131,26 +128,3 @@ class EarlyStopping(Monitor):
 def epoch_of(state: Any) -> int:
     """Returns the epoch, from 0, that a state is in or at the end of."""
     return int(state.epoch - state.starts_epoch)
-
-
-class TerminateOnTime(Listener):
-    """Ends a fit after the round in which its time limit passes.
-
-    Parameters
-    ----------
-    seconds : float
-        Time limit, from the start of training.
-    clock : function
-        Gives seconds; that of tests does not wait for them.
-    """
-
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.seconds, self._clock = seconds, clock
-        require(self, "seconds", is_number(seconds) and seconds > 0, "a number > 0")
-
-    def on_fit_start(self, plan: FitPlan) -> None:
-        self._start = self._clock()
-
-    def on_round(self, report: RoundReport, state: Any) -> None:
-        if self._clock() - self._start >= self.seconds:
-            raise StopTraining(f"{self.seconds:g} s have passed")

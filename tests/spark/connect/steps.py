@@ -14,7 +14,13 @@ import psutil
 
 from sparkdl import masters, predict_column
 from sparkdl.errors import PeerError, SparkdlError
-from sparkdl.listeners import EarlyStopping, LambdaListener, TerminateOnTime
+from sparkdl.listeners import (
+    EarlyStopping,
+    LambdaListener,
+    TerminateOnMaxLoss,
+    TerminateOnTarget,
+    TerminateOnTime,
+)
 from sparkdl.ml import SparkNetworkClassifier
 from sparkdl.nn import Sgd
 from sparkdl.spark import SparkNetwork
@@ -92,6 +98,16 @@ def resume(spark, path):
     history = net.fit(rows(spark, path), 3, listeners=[TerminateOnTime(1e-9)])
     net.fit(rows(spark, path), resume=True)
     return history.end_reason, bits(net.network)
+
+
+def stop_by_losses(spark, path):
+    """Returns why fits end at a target and above a limit of the loss, and epochs of the first."""
+    ends = []
+    for listener in TerminateOnTarget(1e9, "loss"), TerminateOnMaxLoss(1e-9):
+        net = SparkNetwork(spark, classes_conf(), PEERS)
+        history = net.fit(rows(spark, path), 3, listeners=[listener])
+        ends.append((history.end_reason, len(history.epochs)))
+    return [reason for reason, _ in ends], ends[0][1]
 
 
 def resume_from_a_checkpoint(spark, path, folder):

@@ -37,6 +37,12 @@ def test_fit_that_a_listener_stopped_goes_on(connect, whole, path):
     assert weights == whole
 
 
+def test_losses_end_a_fit(connect, spark, path):
+    (target, limit), epochs = connect(steps.stop_by_losses, path)
+    assert ([target, limit], epochs) == steps.stop_by_losses(spark, path)
+    assert "as good as the target" in target and "exceeds" in limit and epochs == 1
+
+
 def test_another_network_goes_on_from_a_checkpoint(connect, whole, path, tmp_path):
     epoch, weights = connect(steps.resume_from_a_checkpoint, path, str(tmp_path))
     assert (epoch, weights) == (3, whole)

@@ -8,11 +8,16 @@ import pytest
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Momentum
 from sparkdl.training.network import Network
-from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
+from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.reporting.steering import StopTraining
+from sparkdl.training.reporting.termination import (
+    TerminateOnMaxLoss,
+    TerminateOnTarget,
+    TerminateOnTime,
+)
 from tests.training.master_table import MASTERS, RESIDENT
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron
@@ -126,6 +131,32 @@ def test_a_fit_may_be_stopped_by_any_event(crews, name):
         assert (network.state.rounds > 0) == bool(rounds)
         assert network.state.rounds == len(history.rounds) and network.state.epoch == rounds
         assert history.end_reason == "a listener has stopped the fit"
+
+
+@pytest.mark.parametrize("name", rows_of(EACH))
+def test_a_target_ends_a_fit_after_the_epoch_that_reaches_it(crews, name):
+    workers, target = crews(2), TerminateOnTarget(1e9, "loss")
+    network, history = fit(workers, name, 9, listeners=[target])
+    assert network.state.epoch == len(history.epochs) == 1
+    assert "is as good as the target 1e+09" in history.end_reason
+    if MASTERS[name].same_bits:
+        assert_equal(network.state, fit(workers, name, 1)[0].state)
+    fit(workers, name, None, network, listeners=[target], resume=True)
+    assert network.state.epoch == 2, "a resumed fit trains to its next evaluation"
+
+
+@pytest.mark.parametrize("name", rows_of(EACH))
+def test_a_limit_of_the_loss_ends_a_fit(crews, name):
+    network, history = fit(crews(2), name, 9, listeners=[TerminateOnMaxLoss(1e-9)])
+    assert 1 <= len(history.rounds) == network.state.rounds and network.state.epoch < 9
+    assert history.end_reason == f"loss {history.rounds[0].loss:.6g} exceeds 1e-09"
+
+
+def test_a_target_of_evaluations_by_updates(crews):
+    target = TerminateOnTarget(0.0, "validation accuracy")
+    options = {"validation": TEST, "validate_every": 2, "listeners": [target]}
+    network, _ = fit(crews(2), "all-reduce", 9, **options)
+    assert network.state.iteration == 2
 
 
 def test_time_ends_a_fit(crews):

@@ -9,7 +9,7 @@ import pytest
 from sparkdl.errors import CheckpointError, ConfigError
 from sparkdl.nn import Sgd
 from sparkdl.training.network import Network, first_state
-from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
+from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.monitor import Monitor
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
@@ -171,7 +171,6 @@ REFUSED = [
     (lambda: ReduceLROnPlateau(factor=1), r"factor must be a number in \(0, 1\), got 1"),
     (lambda: ReduceLROnPlateau(cooldown=-1), "cooldown must be an integer >= 0, got -1"),
     (lambda: ReduceLROnPlateau(min_lr=-1), "min_lr must be a number >= 0, got -1"),
-    (lambda: TerminateOnTime(0), "TerminateOnTime.seconds must be a number > 0, got 0"),
     (lambda: ModelCheckpoint(3), "ModelCheckpoint.path must be a path, got 3"),
     (lambda: ModelCheckpoint("m-{epoch:.2d}"), "formats of numbers, got 'm-{epoch:.2d}': Precis"),
     (lambda: ModelCheckpoint(Path("m/{val_loss:d}")), "path must have formats of numbers, got"),
