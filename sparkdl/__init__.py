@@ -101,8 +101,8 @@ EXPORTS = {
         Dashboard EarlyStopping EpochReport FitPlan History HtmlReport Inspection Inspector
         LambdaListener LayerReport Listener ModelCheckpoint Monitor OpenTelemetryMetrics ProgressBar
         PrometheusEndpoint ReduceLROnPlateau Restart RoundReport RunLog Steering StopTraining
-        TensorBoard TerminateOnMaxLoss TerminateOnTarget TerminateOnTime ValidationReport
-        WorkerFigures WrongExample""",
+        TensorBoard TerminateOnMaxLoss TerminateOnSignal TerminateOnTarget TerminateOnTime
+        ValidationReport WorkerFigures WrongExample""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
         NoSlots OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",

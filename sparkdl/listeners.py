@@ -24,6 +24,7 @@ from sparkdl.training.reporting.reports import (
     WorkerFigures,
 )
 from sparkdl.training.reporting.steering import Steering, StopTraining
+from sparkdl.training.reporting.terminate_on_signal import TerminateOnSignal
 from sparkdl.training.reporting.termination import (
     TerminateOnMaxLoss,
     TerminateOnTarget,
@@ -56,6 +57,7 @@ __all__ = [
     "StopTraining",
     "TensorBoard",
     "TerminateOnMaxLoss",
+    "TerminateOnSignal",
     "TerminateOnTarget",
     "TerminateOnTime",
     "ValidationReport",

@@ -161,8 +161,9 @@ def check_listeners(listeners):
         if not isinstance(listener, STEERING):
             raise unsupported(
                 f"{type(listener).__name__}, a listener,",
-                "the fit is driven from an executor; EarlyStopping, ReduceLROnPlateau and "
-                "those called TerminateOn... run there, and the History is returned at the end",
+                "the fit is driven from an executor; EarlyStopping, ReduceLROnPlateau, "
+                "TerminateOnMaxLoss, TerminateOnTarget and TerminateOnTime run there, and the "
+                "History is returned at the end",
             )
 
 

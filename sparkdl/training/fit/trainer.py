@@ -8,6 +8,7 @@ from functools import partial
 
 from sparkdl.config import is_integer
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
+from sparkdl.nn.optimization.weight_average import begin_averages
 from sparkdl.training.reporting.counters import COUNTERS, ENDING, HEARD, CounterKeeper
 from sparkdl.training.reporting.events import RestartDone, drive_rounds
 from sparkdl.training.reporting.history import SUMS, History
@@ -150,6 +151,9 @@ class Trainer:
                     event.end(self.phases)
                     self.state = event.state or self.state
                     self._tell(event.tell, history, self.listeners)
+            if self.writer is not None and self.steering.stopped:
+                self.writer.on_stop(self.state)
+                self.phases.end("checkpoints")
         except DivergedError as error:
             self.steering.error, history.end_reason = error, str(error)
             raise self._with_checkpoint(error) from error
@@ -373,7 +377,8 @@ class Trainer:
 
 def start_state(conf, master, state):
     """Returns the state to start from, with the seed of the master or else of the network."""
-    return replace(state, seed=conf.seed if master.seed is None else master.seed)
+    slots = begin_averages(conf, state.params, state.slots)
+    return replace(state, slots=slots, seed=conf.seed if master.seed is None else master.seed)
 
 
 def check_epochs(epochs):

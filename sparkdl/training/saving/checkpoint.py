@@ -39,6 +39,9 @@ NAME = re.compile(r"round-(\d{8,})")
 class Checkpoints(Config):
     """Where and how often a fit writes checkpoints; without an interval, after each epoch.
 
+    A fit that a listener stops (StopTraining) writes its last state, too, so it can be resumed
+    from there.
+
     A checkpoint also holds the counters of listeners such as EarlyStopping, the best weights that
     they may restore, and the state of each worker. With a codec, that is a vector as long as the
     weights for each worker, which the driver collects only for checkpoints and snapshots. Table
@@ -119,6 +122,11 @@ class CheckpointWriter(Listener):
     def on_validation(self, report: "ValidationReport", state: "TrainState") -> None:
         if not state.starts_epoch:  # otherwise on_epoch follows
             self._write_again(state)
+
+    def on_stop(self, state: "TrainState") -> None:
+        """Writes the last state of a fit that a listener has stopped, unless it is written."""
+        if state.rounds and self.last != self._path_of(state.rounds):
+            self._save(self._steering.steer(state))
 
     def _write_again(self, state):
         """Rewrites the checkpoint of the last round, to record what listeners have been told."""

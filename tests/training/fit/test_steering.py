@@ -1,5 +1,6 @@
 """Fits that listeners stop or steer, under every master: where they end, and with which state."""
 
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +14,13 @@ from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.reporting.steering import StopTraining
+from sparkdl.training.reporting.terminate_on_signal import TerminateOnSignal
 from sparkdl.training.reporting.termination import (
     TerminateOnMaxLoss,
     TerminateOnTarget,
     TerminateOnTime,
 )
+from sparkdl.training.saving.checkpoint import Checkpoints, list_checkpoints
 from tests.training.master_table import MASTERS, RESIDENT
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron
@@ -82,6 +85,28 @@ def test_a_fit_that_is_stopped_ends_after_the_running_round(crews, name):
         fit(workers, name, state.epoch + 1, master=master, listeners=[states])
         assert_equal(state, states.of[state.rounds])
     assert fit(workers, name, 1, network)[1].rounds, "the next fit goes on"
+
+
+@pytest.mark.parametrize("name", rows_of(EACH))
+def test_a_stopped_fit_is_resumed_from_where_it_ended(crews, name, tmp_path):
+    workers, checkpoints = crews(2), Checkpoints(path=tmp_path, every_rounds=1000)
+    options = {"checkpoints": checkpoints, "listeners": [stop_after(2)]}
+    stopped, _ = fit(workers, name, 3, **options)
+    assert [*list_checkpoints(tmp_path)] == [stopped.state.rounds]
+    resumed, _ = fit(workers, name, 3, checkpoints=checkpoints, resume=tmp_path)
+    assert resumed.state.epoch == 3
+    if MASTERS[name].same_bits:
+        assert_equal(resumed.state, fit(workers, name, 3)[0].state)
+
+
+def test_a_fit_that_a_signal_ends_is_saved(crews, tmp_path):
+    signals = LambdaListener(on_round=lambda report, state: signal.raise_signal(signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    options = {"checkpoints": Checkpoints(path=tmp_path, every_rounds=1000)}
+    listeners = [signals, TerminateOnSignal("SIGTERM")]
+    _, history = fit(crews(2), "averaging by the driver", 9, listeners=listeners, **options)
+    assert len(history.rounds) == 1 and history.end_reason == "the driver got SIGTERM"
+    assert [*list_checkpoints(tmp_path)] == [1] and signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.mark.parametrize("name", rows_of(EACH))
