@@ -9,6 +9,8 @@ from subprocess import PIPE
 
 import pytest
 from pyspark import cloudpickle
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql.types import StructType
 
 from sparkdl.data import Csv
 from sparkdl.data.batches.dealing import Dealing
@@ -16,6 +18,7 @@ from sparkdl.data.stored_share import StoredShare
 from sparkdl.nn import Adam, Conv2D, Dense, MaxPool2D, NetworkConf, Output
 from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
 from sparkdl.spark.inference.predictions import evaluate_partition, predict_batches
+from sparkdl.spark.inference.sent_types import sent_fields
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_stage import work
 from sparkdl.spark.records.records import read_rows, read_splits, store_tables
@@ -58,6 +61,7 @@ TASKS = {
     "a trial": (as_task, partial(run_trial, b""), Candidate(conf=CONF)),
     "votes": (vote_columns, evaluate_votes, Vote("classes", "soft", None)),
     "columns of pyspark.ml": (compute_outputs, OutputColumns("output", "classes", "prediction")),
+    "vectors of pyspark.ml": sent_fields(StructType().add("features", VectorUDT())),
 }
 OF_DRIVERS = {
     "pyspark.ml",
@@ -104,6 +108,8 @@ CODE = """
 import base64, json, os, sys
 import pyspark.worker
 from pyspark import cloudpickle
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql.types import StructType
 before = set(sys.modules)
 for name, task in json.load(sys.stdin).items():
     if not os.fork():
