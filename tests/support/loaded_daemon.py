@@ -10,6 +10,7 @@ import sys
 
 from pyspark import daemon
 
+from sparkdl.spark.jobs.archive_imports import keep_archives
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
 LOADED = [
@@ -17,7 +18,7 @@ LOADED = [
     "pyspark.sql.pandas.serializers",
     "pandas",
     "pyarrow",
-    "sparkdl.engine.native.jit",
+    "sparkdl.engine.backends.onednn.backend",
     "llvmlite.binding",
     "sparkdl.exchange.group",
     "sparkdl.spark.inference.predictions",
@@ -33,6 +34,7 @@ IN_TESTS = {"spark.python.daemon.module": __name__}  # Spark's setting, where te
 def load():
     for name in LOADED:
         importlib.import_module(name)
+    keep_archives()
     freeze_modules()  # else each fork would do it
 
 

@@ -14,7 +14,7 @@ alone.
 
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -308,4 +308,14 @@ COPIES = {  # lowered to oneDNN for types it knows and non-empty arrays
     TransposeOp: spread_arrays(copies.transpose),
 }
 
-BACKEND = OneDnn()
+
+def __getattr__(name):
+    """Returns BACKEND, created at the first access: importing this module loads no library."""
+    if name != "BACKEND":
+        raise AttributeError(name)
+    return make_backend()
+
+
+@cache
+def make_backend():
+    return OneDnn()

@@ -8,12 +8,12 @@ from multiprocessing.context import BaseContext, SpawnProcess
 from sparkdl.training.workers.fork_server.own_server import SERVER, ServerLost
 
 log = logging.getLogger(__name__)
-OF_A_FIT = [  # modules that any worker needs; none calls CUDA
+OF_A_FIT = [  # modules that any worker needs; none calls CUDA or loads oneDNN
     "sparkdl.training.masters.registry",
     "sparkdl.training.resident.fit_setup",
     "sparkdl.training.resident.lifecycle",
     "sparkdl.training.rounds.block_training",
-    "sparkdl.engine.native.jit",
+    "sparkdl.engine.backends.onednn.backend",
     "llvmlite.binding",
 ]
 
