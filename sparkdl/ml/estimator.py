@@ -7,6 +7,7 @@ from pyspark import keyword_only
 from pyspark.ml import Estimator
 from pyspark.sql import DataFrame
 
+from sparkdl.config.calls import check_names
 from sparkdl.ml.checkpoint_folders import check_param_maps
 from sparkdl.ml.params import FitParams
 from sparkdl.ml.persistence import SavedStage
@@ -20,8 +21,10 @@ class NetworkEstimator(Estimator[Any], FitParams, SavedStage):
 
     @keyword_only
     def setParams(self, **params: Any) -> Self:
-        """Sets Params by name, as the constructor does."""
-        return self._set(**self._input_kwargs)
+        """Sets Params by name, as the constructor does; ConfigError for names of none."""
+        given = self._input_kwargs
+        check_names(given, [param.name for param in self.params], type(self).__name__, "__init__")
+        return self._set(**given)
 
     def fitMultiple(
         self, dataset: DataFrame, paramMaps: Sequence[dict[Any, Any]]

@@ -116,5 +116,8 @@ def test_listeners_are_members_of_their_family():
 def test_set_params_takes_what_the_constructor_takes():
     one = SparkNetworkClassifier().setParams(maxIter=4, batchSize=8)
     assert (one.getMaxIter(), one.getBatchSize()) == (4, 8)
-    with pytest.raises(AttributeError, match="epochs"):
-        SparkNetworkClassifier().setParams(epochs=3)
+    for call in (SparkNetworkClassifier, SparkNetworkClassifier().setParams):
+        with pytest.raises(
+            ConfigError, match="^SparkNetworkClassifier has no option 'epochs'; .*'max"
+        ):
+            call(epochs=3)
