@@ -13,6 +13,7 @@ from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.execution.device import DEVICES, backend_for
 from sparkdl.nn.execution.replica import Replica, make_replica
 from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.optimization.weight_average import averaged_groups, averaged_params
 from sparkdl.nn.solvers import Lbfgs
 from sparkdl.nn.solvers.base import Solution, Solver
 from sparkdl.training.evaluation import Evaluation
@@ -221,6 +222,39 @@ class Network(LocalInference):
         solver = Lbfgs() if solver is None else solver
         self.state, solution = solve(self.replica, batches, solver, self.state)
         return solution
+
+    def with_averaged_weights(self) -> Self:
+        """Returns a network with the moving average of the weights that an optimizer keeps.
+
+        It is for predictions, evaluations and `save`; this network trains on from its own weights.
+        An optimizer keeps the average where it has an `ema_decay`. Parameters of layers whose
+        optimizer has none, rows of tables, and buffers, such as running means of BatchNorm, are as
+        in this network. `fit_full_batch` leaves the average as it is.
+
+        Raises
+        ------
+        ConfigError
+            No optimizer keeps an average.
+
+        Examples
+        --------
+        >>> from sparkdl import Adam, Network, NetworkConf, Output
+        >>> optimizer = Adam(learning_rate=0.001, ema_decay=0.999)
+        >>> network = Network(NetworkConf(input_shape=(4,), layers=[Output(units=2)],
+        ...                               optimizer=optimizer))
+        >>> averaged = network.with_averaged_weights()
+        """
+        state, conf = self.state, self.conf
+        if not averaged_groups(conf.groups):
+            raise ConfigError(
+                f"{conf.optimizer.type_name}.ema_decay must be a number in (0, 1) for an average "
+                "of the weights, got None; give it before the fit"
+            )
+        params = averaged_params(conf, state.params, state.slots)
+        state = replace(state, params=params, master_state={}, worker_states=(), owner="")
+        network = type(self)(conf, state, self.device)
+        network.transform = self.transform
+        return network
 
     @refuse_unknown_options
     def pretrain(

@@ -73,9 +73,9 @@ class Section:
             start, stop = self.part.start + group.part.start, self.part.start + group.part.stop
             for full_group in self._network.groups:
                 if full_group.part.start <= start and stop <= full_group.part.stop and start < stop:
-                    for name in group.optimizer.slot_names:
+                    for name, own in group.slots.items():
                         begin = layout.slices[full_group.slots[name]].start - full_group.part.start
-                        yield group.slots[name], slice(begin + start, begin + stop)
+                        yield own, slice(begin + start, begin + stop)
 
 
 def sections(network: "Conf", limit: int) -> "list[Section]":

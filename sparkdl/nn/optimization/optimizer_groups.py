@@ -5,9 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparkdl.nn.layout import Layout
+from sparkdl.nn.layout import Layout, cut
 from sparkdl.nn.optimization.parameter_options import arrays, optimizer_of
 from sparkdl.nn.optimizers import Optimizer
+
+AVERAGE = "weight_average"  # the slot of an optimizer with an `ema_decay`, beside its own
 
 
 class OptimizerGroup(NamedTuple):
@@ -35,14 +37,15 @@ def optimizer_groups(network):
                 optimizer,
                 slice(0, network.params_layout.size),
                 network.params_layout,
-                slot_names_of(optimizer),
+                {name: name for name in slot_names_of(optimizer)},
             ),
         )
     return tuple(place_groups(ranges))
 
 
 def slot_names_of(optimizer):
-    return {name: name for name in optimizer.slot_names}
+    """Returns the names of the optimizer's own slots, and of its average of the weights."""
+    return *optimizer.slot_names, *(() if optimizer.ema_decay is None else (AVERAGE,))
 
 
 def place_groups(ranges):
@@ -50,9 +53,15 @@ def place_groups(ranges):
     start = 0
     for range_ in ranges:
         optimizer, layout = range_[0][0], Layout(tuple(entry for _, entry in range_))
-        slots = {name: f"{layout.entries[0][0]}:{name}" for name in optimizer.slot_names}
+        slots = {name: f"{layout.entries[0][0]}:{name}" for name in slot_names_of(optimizer)}
         yield OptimizerGroup(optimizer, slice(start, start + layout.size), layout, slots)
         start += layout.size
+
+
+def part_of(vector, group):
+    """Returns the group's slice of a vector."""
+    size = vector.shape[0]
+    return vector if group.layout.size == size else cut(vector, group.part)
 
 
 def slots_layout(groups):

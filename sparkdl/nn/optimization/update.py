@@ -1,13 +1,16 @@
 """One update of the parameter vector: clipping, then l1 and l2, then the optimizer, as in Caffe.
 
 Decoupled weight decay, if the optimizer has it, is applied last but reads the old parameters.
-Constraints apply to the result.
+Constraints apply to the result, and averages of the weights include it.
 """
+
+from functools import partial
 
 import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.nn.layout import cut
+from sparkdl.nn.optimization.optimizer_groups import part_of
 from sparkdl.nn.optimization.parameter_options import (
     arrays,
     constraints_of,
@@ -17,9 +20,10 @@ from sparkdl.nn.optimization.parameter_options import (
     spread,
 )
 from sparkdl.nn.optimization.penalty import add_penalty, decay_factor
+from sparkdl.nn.optimization.weight_average import average_weights
 
 
-def update_params(network, params, grad, slots, rate, t):
+def update_params(network, params, grad, slots, rate, t, guard=None):
     """Returns the parameters and slots after one update, as arrays or Tensors like the inputs.
 
     Parameters
@@ -32,22 +36,34 @@ def update_params(network, params, grad, slots, rate, t):
     rate, t : float scalar
         Learning rate (network.rate_at), and the number of this update, from 1. With several
         optimizers, `rate` has one entry per group, (groups,).
+    guard : function (move, params, grad, slots, rate, t), optional
+        Calls `move` with the rest, and may discard its results: loss_scale.guard_update. Averages
+        of the weights count such an update too.
 
     Returns
     -------
     params, slots
     """
+    move = partial(move_params, network)
+    move = move if guard is None else partial(guard, move)
+    moved, after = move(params, grad, slots, rate, t)
+    return moved, after | average_weights(network.groups, moved, slots, t)
+
+
+def move_params(network, params, grad, slots, rate, t):
+    """Returns what `update_params` does, but for the averages of the weights."""
     if network.clipping is not None:
         grad = network.clipping.clip(without_fixed(network, grad), network.params_layout)
     grad = add_penalty(network, grad, params)
     rates, decays = rates_of(network, rate), decays_of(network)
     steps, after = [], {}
     for group, own_rate, decay in zip(network.groups, rates, decays, strict=True):
-        old = {name: slots[key] for name, key in group.slots.items()}
+        keys = {name: group.slots[name] for name in group.optimizer.slot_names}
+        old = {name: slots[key] for name, key in keys.items()}
         values, slope = part_of(params, group), part_of(grad, group)
         step, new = group.optimizer.move(values, slope, old, own_rate, t, group.layout, decay)
         steps.append(step)
-        after |= {key: new[name] for name, key in group.slots.items()}
+        after |= {key: new[name] for name, key in keys.items()}
     step = steps[0] if len(steps) == 1 else ops.concat(steps)
     return constrain_params(network, ops.add(params, step)), after
 
@@ -61,12 +77,6 @@ def without_fixed(network, grad):
     if factors is None or network.clipping.elementwise or factors.all():
         return grad
     return ops.where((factors != 0).astype(np.float32), grad, 0.0)
-
-
-def part_of(vector, group):
-    """Returns the group's slice of a vector."""
-    size = vector.shape[0]
-    return vector if group.layout.size == size else cut(vector, group.part)
 
 
 def rates_of(network, rate):

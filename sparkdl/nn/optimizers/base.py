@@ -28,6 +28,14 @@ class Optimizer(Member):
         "with l1 and l2, biases and batch normalization are left alone. DL4J's WeightDecay.",
         default=0.0,
     )
+    ema_decay: float | None = option(
+        Number(above=0, below=1),
+        "Decay d of an exponential moving average of the weights: the mean of the weights after "
+        "each update, with a factor of d for every update since. Network.with_averaged_weights "
+        "returns it. The average is one more vector of the optimizer's state, and weights are "
+        "trained the same. None: no average.",
+        default=None,
+    )
 
     @property
     def slot_start(self) -> dict[str, float]:

@@ -216,9 +216,15 @@ class TableGroup:
 
 
 def check_optimizer(optimizer):
-    """Raises ConfigError for an optimizer that is not elementwise."""
+    """Raises ConfigError for an optimizer that is not elementwise, or averages weights."""
     if not optimizer.elementwise:
         raise ConfigError(
             f"EmbeddingBag.optimizer must compute number by number, got {optimizer.type_name}; "
             "Sgd, AdaGrad or Adam do"
+        )
+    if optimizer.ema_decay is not None:
+        raise ConfigError(
+            "EmbeddingBag.optimizer must keep no average of the rows, most of which an update does "
+            f"not touch, got {optimizer.type_name} with ema_decay={optimizer.ema_decay}; give the "
+            "bag an optimizer of its own, without ema_decay"
         )

@@ -27,6 +27,7 @@ from sparkdl.exchange.codecs import Codec
 from sparkdl.exchange.connections.tls import Tls
 from sparkdl.exchange.devices.choice import WISHES
 from sparkdl.nn.execution.device import DEVICES, device_for
+from sparkdl.nn.optimization.weight_average import averaged_groups
 from sparkdl.training.rounds.replica import replica_for
 from sparkdl.training.saving.stored_tables import read_tables
 
@@ -134,6 +135,17 @@ class TrainingMaster(Member):
                 f"GraphConf.bags must be none with {type(self).__name__}, which does not exchange "
                 "tables; AllReduceSGD does"
             )
+        for group, _ in averaged_groups(conf.groups) if self.ema_cure else ():
+            optimizer = group.optimizer
+            raise ConfigError(
+                f"{optimizer.type_name}.ema_decay must be None with {type(self).__name__}, got "
+                f"{optimizer.ema_decay}; {self.ema_cure}"
+            )
+
+    @property
+    def ema_cure(self) -> str:
+        """The cure where optimizers cannot average the weights (ema_decay); empty: they can."""
+        return ""
 
     @property
     def minibatches_per_round(self) -> int:

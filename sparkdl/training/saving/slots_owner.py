@@ -19,6 +19,7 @@ def slots_owner(conf: Conf) -> str:
     kinds: list[tuple[str, int]] = []
     for group in conf.groups:
         kind, size = group.optimizer.type_name, group.layout.size
+        kind += "" if group.optimizer.ema_decay is None else " with an average"
         if len(group.slots) < 2 and kinds and kinds[-1][0] == kind:
             size += kinds.pop()[1]
         kinds.append((kind, size))

@@ -85,6 +85,15 @@ class BlockMomentum(ResidentMaster):
     def average_optimizer_state(self) -> bool:
         return not self.reset_sgd_momentum_after_aggregation
 
+    @property
+    def ema_cure(self) -> str:
+        if self.average_optimizer_state:
+            return ""
+        return (
+            "give reset_sgd_momentum_after_aggregation=False, as the average is part of the "
+            "optimizer's state"
+        )
+
     def momentum_of(self, workers: Any) -> float:
         """Returns the block momentum for this number of workers."""
         if self.block_momentum is not None:

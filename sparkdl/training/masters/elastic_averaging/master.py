@@ -57,6 +57,10 @@ class ElasticAveraging(ResidentMaster):
     )
 
     @property
+    def ema_cure(self) -> str:
+        return "take AllReduceSGD: no optimizer sees the center, which is the fit's weights"
+
+    @property
     def minibatches_per_round(self) -> int:
         return self.tau * self.exchanges_per_round
 

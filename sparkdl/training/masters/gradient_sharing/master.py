@@ -62,6 +62,12 @@ class GradientSharing(ResidentMaster):
         return self.updates_per_round
 
     @property
+    def ema_cure(self) -> str:
+        if self.share == "gradients":
+            return ""
+        return "give share='gradients': of 'updates' an optimizer sees only its worker's own"
+
+    @property
     def averages_messages(self) -> bool:
         return self.combine == "mean"
 

@@ -6,6 +6,7 @@ from sparkdl.config import Boolean, Integer, Number, dataclass, option
 from sparkdl.errors import require
 from sparkdl.training.masters.base import ResidentMaster
 from sparkdl.training.masters.local_sgd.worker import LocalSGDWorker
+from sparkdl.training.masters.parameter_averaging.master import KEEP_SLOTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +67,10 @@ class LocalSGD(ResidentMaster):
         super().validate()
         holds = self.updates_per_round >= self.period
         require(self, "updates_per_round", holds, f"an integer >= {self.period}")
+
+    @property
+    def ema_cure(self) -> str:
+        return "" if self.average_optimizer_state else KEEP_SLOTS
 
     @property
     def minibatches_per_round(self) -> int:

@@ -21,6 +21,7 @@ from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.rounds.round_part import part_of
 
 AGGREGATIONS = ("auto", "peers", "driver")
+KEEP_SLOTS = "give average_optimizer_state=True, as the average is part of the optimizer's state"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +100,10 @@ class ParameterAveraging(ResidentMaster):
     @property
     def resident(self) -> bool:  # type: ignore[override]
         return self.aggregation == "peers"
+
+    @property
+    def ema_cure(self) -> str:
+        return "" if self.average_optimizer_state else KEEP_SLOTS
 
     @property
     def minibatches_per_round(self) -> int:
