@@ -1,8 +1,9 @@
 """Imports from archives on Python's path, which are read again only if they have changed.
 
-PySpark before 4.3 calls importlib.invalidate_caches before each task, later ones before the first
-of a process. Python 3.11 and 3.12 then read the directories of Spark's zips and of its largest jar
-about 20 times, which takes a task 0.1 to 0.2 s; later versions read them at the next import.
+PySpark up to 3.5 and some later versions call importlib.invalidate_caches before each task, since
+SPARK-54744 only before the first one of a process. Python 3.11 and 3.12 then read the directories
+of Spark's zips and of its largest jar about 20 times, which takes a task 0.1 to 0.2 s; from 3.13 on
+Python reads them once, at the next import.
 """
 
 import os
