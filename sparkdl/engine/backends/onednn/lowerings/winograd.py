@@ -4,9 +4,9 @@ Filters of 3 x 3 take a quarter of the multiplications of a direct convolution, 
 third; measured on a core of Sapphire Rapids, from 32 channels on, 1.1 to 2.9 times as fast. Each
 program keeps the filters' values: four times the memory of weights of 3 x 3, 1.4 times of 5 x 5.
 Rounding errors are up to ten times larger: 3e-6 of the largest result. Without AVX-512 they differ
-with the number of threads, as oneDNN's products of blocks of other sizes do. A NaN or an infinity in x
-makes all pixels of its tile NaN. Only programs with constant weights, such as predictions, use this
-algorithm.
+with the number of threads, as oneDNN's products of blocks of other sizes do. A NaN or an infinity
+in x makes all pixels of its tile NaN. Only programs with constant weights, such as predictions, use
+this algorithm.
 """
 
 from math import ceil, prod
