@@ -37,6 +37,7 @@ NONE = "there is no such function; compose it of layers"
 PLATEAU = FIT.format("listeners=[ReduceLROnPlateau()]")
 SHAPE = "leave it out: input_shape, or GraphConf.inputs, says what comes in"
 RATE = "write optimizer=Adam(learning_rate=0.001), or rate_factor=0.1, a factor of the network's"
+AVERAGE = "network.with_averaged_weights() then has the average"
 MOMENTUM = "write Momentum(learning_rate=0.01, momentum=0.9), or Nesterov(...)"
 
 CURES = {
@@ -110,6 +111,7 @@ CURES = {
         "usegloo": TRANSPORT,
         "usempi": TRANSPORT,
         "validation": FIT.format("validation=..."),
+        "variableaverages": NETWORK.format("optimizer=Adam(ema_decay=0.999)"),
         "verbose": FIT.format("listeners=[ProgressBar()]"),
         "weightdecay": NETWORK.format("l2=0.0005"),
         "workerspernode": PER_NODE,
@@ -194,7 +196,8 @@ CURES = {
         "globalclipnorm": CLIPPING,
         "lrpolicy": "it is learning_rate: StepSchedule(...) and other schedules",
         "nesterov": "write Nesterov(learning_rate=0.01, momentum=0.9)",
-        "useema": "leave it out: there is no moving average of weights",
+        "emaoverwritefrequency": f"leave it out: weights stay as trained; {AVERAGE}",
+        "useema": f"write ema_decay=0.999; {AVERAGE}",
         "amsgrad": "write AMSGrad(learning_rate=0.001)",
     },
     "Sgd": {"momentum": MOMENTUM},
@@ -233,7 +236,9 @@ CURES = {
     },
     "Optimizer type": {
         "asgd": "there is none; use Sgd",
+        "exponentialmovingaverage": f"it is an option: Adam(ema_decay=0.999); {AVERAGE}",
         "lbfgs": "it is a solver, for full batches: sparkdl.solvers.Lbfgs",
+        "movingaverage": f"it is an option: Adam(ema_decay=0.999); {AVERAGE}",
         "radam": "there is none; use Adam with WarmUpSchedule",
     },
 }

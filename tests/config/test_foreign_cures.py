@@ -85,6 +85,11 @@ OPTIONS = [
     (nn.NetworkConf, "fp16", "did you mean 'dtype'?"),
     (nn.Sgd, "momentum", "Momentum(learning_rate=0.01, momentum=0.9)"),
     (nn.Adam, "clipnorm", "NetworkConf(clipping=ClipNorm(limit=1.0))"),
+    (nn.Adam, "use_ema", "write ema_decay=0.999; network.with_averaged_weights()"),
+    (nn.Adam, "ema_momentum", "did you mean 'ema_decay'?"),
+    (nn.Adam, "ema_overwrite_frequency", "leave it out: weights stay as trained"),
+    (nn.Adam, "average_decay", "did you mean 'ema_decay'?"),
+    (SERVER, "variable_averages", "NetworkConf(optimizer=Adam(ema_decay=0.999))"),
 ]
 
 # (family, their name of a member, what the error says)
@@ -111,6 +116,8 @@ TYPES = [
     ("Source", "Json", "did you mean 'DataFrames'?"),
     ("Source", "ORC", "net.fit(spark.read.orc(path))"),
     ("Optimizer", "RAdam", "there is none"),
+    ("Optimizer", "ExponentialMovingAverage", "it is an option: Adam(ema_decay=0.999)"),
+    ("Optimizer", "MovingAverage", "it is an option: Adam(ema_decay=0.999)"),
     ("TrainingMaster", "ParameterAveragingTrainingMaster", "did you mean 'ParameterAveraging'?"),
     ("TrainingMaster", "SharedTrainingMaster", "did you mean 'GradientSharing'?"),
     ("TrainingMaster", "dist_async", "(ParameterServer(mode='async'))"),

@@ -244,6 +244,8 @@ REFUSED = [
         "Sgd.learning_rate must be a number above 0 or one of 15 names, got ",
     ),
     (lambda: Sgd(weight_decay=-1), "Sgd.weight_decay must be a number >= 0, got -1"),
+    (lambda: Sgd(ema_decay=1.0), "Sgd.ema_decay must be a number in (0, 1) or None, got 1.0"),
+    (lambda: Adam(ema_decay=True), "Adam.ema_decay must be a number in (0, 1) or None, got True"),
     (lambda: Momentum(momentum=1.0), "Momentum.momentum must be a number in [0, 1), got 1.0"),
     (lambda: Nesterov(momentum=-0.1), "Nesterov.momentum must be a number in [0, 1), got -0.1"),
     (lambda: Adam(beta1=1), "Adam.beta1 must be a number in [0, 1), got 1"),

@@ -13,6 +13,7 @@ from sparkdl.training.evaluation.batch_evaluation import BATCH
 from sparkdl.training.inputs.sources import as_source
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network, first_state
+from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.support.processes import children
 from tests.training.models import assert_equal
@@ -287,6 +288,45 @@ def test_a_loaded_network_goes_on_as_the_one_that_was_saved(crews, tmp_path):
         each.fit(data, 2, MASTER, crews(2))
     assert_equal(loaded.state, network.state)
     assert loaded.state.epoch == 3
+
+
+class Keep(Listener):
+    """Keeps the weights after each round."""
+
+    def __init__(self):
+        self.weights = []
+
+    def on_round(self, report, state):
+        self.weights.append(state.params.astype(float))
+
+
+def test_averaged_weights_are_a_network_of_their_own(crews, x, tmp_path):
+    conf = whole_net(optimizer=Momentum(learning_rate=0.1, ema_decay=0.9))
+    network, keep = Network(conf), Keep()
+    np.testing.assert_array_equal(network.with_averaged_weights().predict(x), network.predict(x))
+    network.fit(Partitions([40]), 1, MASTER, crews(1), listeners=[keep])
+    network.transform = Scale(factor=0.5)
+    before, averaged = network.predict(x), network.with_averaged_weights()
+    factors = 0.9 ** np.arange(len(keep.weights) - 1.0, -1, -1)
+    expected = factors @ np.array(keep.weights) / factors.sum()
+    np.testing.assert_allclose(averaged.state.params, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(averaged.state.buffers, network.state.buffers)
+    assert averaged.transform == network.transform and averaged.history is None
+    assert np.abs(averaged.predict(x) - before).max() > 1e-3
+    np.testing.assert_array_equal(network.predict(x), before)
+    network.save(tmp_path / "model")
+    loaded = Network.load(tmp_path / "model")
+    assert_equal(loaded.with_averaged_weights().state, averaged.state)
+    for one in (network, loaded):
+        one.fit(Partitions([40]), 1, MASTER, crews(1))
+    assert_equal(loaded.with_averaged_weights().state, network.with_averaged_weights().state)
+
+
+def test_without_an_average_there_are_no_averaged_weights():
+    with pytest.raises(
+        ConfigError, match=r"Sgd.ema_decay must be a number in \(0, 1\) for an aver"
+    ):
+        Network(perceptron()).with_averaged_weights()
 
 
 def test_a_checkpoint_is_a_model_that_predicts(crews, x, tmp_path):

@@ -43,6 +43,7 @@ CONFS = [
     *(net(optimizer=one) for one in OPTIMIZERS if one.elementwise),
     net(optimizer=Adam(weight_decay=0.1), l1=0.01, l2=0.02, clipping=ClipValue(limit=0.5)),
     net(GROUPS, optimizer=Adam(), l2=0.1),
+    net(GROUPS, optimizer=Adam(ema_decay=0.9), constraints=[NonNegative()]),
     net({"constraints": (NonNegative(),)}),
     TRANSPOSED,
 ]

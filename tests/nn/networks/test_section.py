@@ -41,6 +41,9 @@ NETWORKS = {
     "several optimizers": network(
         optimizer=Adam(learning_rate=0.1), own=Momentum(learning_rate=0.2)
     ),
+    "averages": network(
+        optimizer=Adam(learning_rate=0.1, ema_decay=0.7), own=Sgd(learning_rate=0.2, ema_decay=0.9)
+    ),
     "trust": network(optimizer=Lars(learning_rate=0.1)),
     "clipped by layer": network(
         optimizer=Momentum(learning_rate=0.1), clipping=ClipLayerNorm(limit=0.1)

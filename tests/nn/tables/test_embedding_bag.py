@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn import AdaGrad, EmbeddingBag, GraphConf, Lars, Merge, Output, Sgd, Vertex
+from sparkdl.nn import AdaGrad, Adam, EmbeddingBag, GraphConf, Lars, Merge, Output, Sgd, Vertex
 from sparkdl.nn.networks.document import conf_from_json
 from sparkdl.nn.optimizers import Optimizer
 from sparkdl.nn.schedules import StepSchedule
@@ -126,6 +126,11 @@ ERRORS = {
         "in training, got 1; give the min_updates",
     ),
     "norms": (lambda: graph(bag(optimizer=Lars())), "number by number, got Lars"),
+    "average": (
+        lambda: graph(bag(), optimizer=Adam(ema_decay=0.9)),
+        "EmbeddingBag.optimizer must keep no average of the rows, .*, got Adam with ema_decay=0.9; "
+        "give the bag an optimizer of its own, without ema_decay",
+    ),
     "name": (lambda: graph(WORDS, inputs={"words": (2,)}), "unique, got 'words' twice"),
     "weights": (
         lambda: graph(WORDS, bag(name="weights", column="w")),

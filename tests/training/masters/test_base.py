@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from sparkdl.errors import DivergedError
+from sparkdl.errors import ConfigError, DivergedError
 from sparkdl.exchange.codecs import TopK
 from sparkdl.nn import (
     Adam,
@@ -162,6 +162,67 @@ def test_updates_are_those_of_one_process_with_the_joint_batch(name, size, count
     if len(replica.slots):
         assert_close(network.state.slots, replica.slots)
     assert np.abs(replica.params - initial_params(conf)).max() > 0.1, "else nothing was asked"
+
+
+AVERAGED = perceptron(optimizer=Momentum(learning_rate=0.1, ema_decay=0.8), l2=0.01)
+WITHOUT_AVERAGES = {  # masters, and the cure
+    "averaging by peers, slots anew": "give average_optimizer_state=True",
+    "updates past a threshold": "give share='gradients'",
+    "block momentum": "give reset_sgd_momentum_after_aggregation=False",
+    "block momentum, changes of 1 bit": "give reset_sgd_momentum_after_aggregation=False",
+    "local SGD after a warm start": "give average_optimizer_state=True",
+    "elastic": "take AllReduceSGD",
+    "elastic, half precision": "take AllReduceSGD",
+    "elastic around a store": "take AllReduceSGD",
+}
+
+
+def test_masters_that_cannot_average_weights_say_what_can(crews):
+    refused = {}
+    for name, row in MASTERS.items():
+        try:
+            row.master.check_network(AVERAGED)
+        except ConfigError as error:
+            refused[name] = str(error)
+    assert refused.keys() == WITHOUT_AVERAGES.keys()
+    for name, cure in WITHOUT_AVERAGES.items():
+        kind = type(MASTERS[name].master).__name__
+        start = f"Momentum.ema_decay must be None with {kind}, got 0.8; {cure}"
+        assert refused[name].startswith(start)
+    with pytest.raises(ConfigError, match="ema_decay must be None with ElasticAveraging"):
+        fit(MASTERS["elastic"], crews(2), conf=AVERAGED)
+
+
+@pytest.mark.parametrize("name", by_kind([one for one in JOINT if one not in WITHOUT_AVERAGES]))
+def test_averaged_weights_are_those_of_one_process(name, crews):
+    """Of one that keeps no average: they are the mean of its weights after each update."""
+    row, workers, data = MASTERS[name], crews(2), Partitions(UNEVEN)
+    master = replace(row.master, **row.joint)
+    network, _ = fit(row, workers, data, AVERAGED, master=master)
+    plain = perceptron(optimizer=Momentum(learning_rate=0.1), l2=0.01)
+    seeded = replace(master, seed=plain.seed)
+    blocks = workers.load(data, schema_of(plain), master.records_per_block, seeded)
+    replica, weights = new_replica(plain), []
+    for epoch in range(EPOCHS):
+        for batch in joint_batches(master, blocks, workers, plain, epoch):
+            replica.step(batch, 0.1, len(weights) + 1, epoch)
+            weights.append(replica.params.astype(float))
+    assert network.state.iteration == len(weights)
+    factors = 0.8 ** np.arange(len(weights) - 1.0, -1, -1)
+    averaged = network.with_averaged_weights().state.params
+    assert_close(averaged, factors @ np.array(weights) / factors.sum())
+    assert_close(network.state.params, replica.params)
+    assert np.abs(averaged - replica.params).max() > 0.01, "else nothing was asked"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["servers, backup", "servers, bounded", "servers, at once"])
+def test_servers_average_the_weights_that_they_have(name, crews):
+    conf = perceptron(optimizer=Momentum(learning_rate=0.1, ema_decay=1e-4))
+    network, _ = fit(MASTERS[name], crews(2), conf=conf)
+    averaged = network.with_averaged_weights().state.params
+    assert_close(averaged, network.state.params, relative=1e-3)
+    assert (averaged != network.state.params).any()
 
 
 def assert_all_trained(network, history, counts):

@@ -38,6 +38,10 @@ def with_own(optimizer):
     return replace(LAYERS[0], optimizer=optimizer(learning_rate=0.2))
 
 
+def averaging(layer):
+    return replace(layer, optimizer=Sgd(ema_decay=0.9))
+
+
 FOREIGN = {  # a network, a state of another one, the error
     "as many slots": (
         changed(optimizer=AdaGrad(learning_rate=0.1)),
@@ -48,6 +52,16 @@ FOREIGN = {  # a network, a state of another one, the error
         changed(layers=(with_own(Adam), LAYERS[1]), optimizer="adam"),
         first_state(changed(optimizer="adam")),
         "slots of Adam for 10 numbers, Adam for 9 numbers, got slots of Adam for 19 numbers",
+    ),
+    "with an average": (
+        changed(optimizer=Momentum(learning_rate=0.1, ema_decay=0.9)),
+        first_state(CONF),
+        "slots of Momentum with an average for 19 numbers, got slots of Momentum for 19 numbers",
+    ),
+    "another layer's average": (
+        changed(optimizer="sgd", layers=(LAYERS[0], averaging(LAYERS[1]))),
+        first_state(changed(optimizer="sgd", layers=(averaging(LAYERS[0]), LAYERS[1]))),
+        "slots of Sgd for 10 numbers, Sgd with an average for 9 numbers, got slots of Sgd with",
     ),
     "fewer slots": (CONF, state_of_sgd(), "19 numbers in slots, .* got 0; replace_optimizer"),
     "of fewer layers": (
