@@ -340,7 +340,7 @@ def update_program(replica):
     slots, update = conf.slots_layout.views(replica.slots), partial(update_params, conf)
     if conf.dtype == loss_scale.FLOAT16:
         slots |= scale_of(replica)
-        update = partial(loss_scale.guard_update, update)
+        update = partial(update, guard=loss_scale.guard_update)
     return compile_update(replica, update, vectors, slots)
 
 
