@@ -250,7 +250,7 @@ class SparkNetworkClassificationModel(
         thresholds. Rows count as their weights say, if `weightCol` is given and the DataFrame has
         the column.
         """
-        return with_names(super().evaluate(dataset), self.network.conf, self.labels)
+        return with_names(super().evaluate(dataset), self.network.conf.main, self.labels)
 
     def evaluator(self, transform: Any) -> Evaluator:
         conf, thresholds = self.network.conf, self._thresholds()

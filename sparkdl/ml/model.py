@@ -173,6 +173,10 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         Rows count as their weights say in all figures, if `weightCol` is given and the DataFrame
         has the column.
         """
+        return self._evaluate_by(self.evaluator, dataset)
+
+    def _evaluate_by(self, make, dataset):
+        """Returns the Evaluation of a DataFrame by the Evaluator that `make` returns."""
         require_frame(dataset)
         features, labels = self.feature_names(dataset.columns), self.label_names()
         preprocessing, net = self.getPreprocessing(), self.spark_network()
@@ -183,7 +187,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         frame = read.select(dataset)
         transform = net.transform_for(frame, preprocessing)
         records = SparkRecords(frame, **read.names, transform=transform)
-        return net.evaluate_by(self.evaluator, records)
+        return net.evaluate_by(make, records)
 
     def evaluator(self, transform: Any) -> Evaluator:
         """Returns the Evaluator of minibatches after `transform`."""

@@ -1,5 +1,6 @@
 """Networks of any kind: several inputs and outputs, sequences, images."""
 
+from functools import partial
 from typing import Any
 
 from pyspark import keyword_only
@@ -20,6 +21,7 @@ from sparkdl.nn import Conf
 from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
 from sparkdl.spark.records.frame_schema import class_names
 from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.history import History
@@ -185,11 +187,13 @@ class SparkNetworkModel(NetworkModel, SeveralColumns, Model):
             found += fields_of(conf, output, self.labels.get(conf.label_column(place)))
         return found
 
-    def evaluate(self, dataset: DataFrame) -> Evaluation:
-        """Returns an Evaluation of the main output, with the names of its classes if known.
+    def evaluate(self, dataset: DataFrame, output: str | None = None) -> Evaluation:
+        """Returns an Evaluation of an output, with the names of its classes if known.
 
-        Rows count as their weights say, if `weightCol` is given and the DataFrame has the column.
+        `output` is that of `SparkNetwork.evaluate`; None: the main output. Rows count as their
+        weights say, if `weightCol` is given and the DataFrame has the column.
         """
         conf = self.network.conf
-        names = self.labels.get(conf.label_column(conf.main))
-        return with_names(super().evaluate(dataset), conf, names)
+        place = conf.output_named(output)
+        evaluation = self._evaluate_by(partial(Evaluator, conf, output=output), dataset)
+        return with_names(evaluation, place, self.labels.get(conf.label_column(place)))

@@ -101,7 +101,9 @@ class LocalInference:
         self._carried = {}
 
     @refuse_unknown_options
-    def evaluate(self, data: Data, *, metrics: MetricsGiven = None) -> Evaluation:
+    def evaluate(
+        self, data: Data, *, metrics: MetricsGiven = None, output: str | None = None
+    ) -> Evaluation:
         """Evaluates the network and returns an Evaluation.
 
         Parameters
@@ -109,10 +111,13 @@ class LocalInference:
         data : Batch, pair (features, labels) or source
         metrics : {name: metric} or sequence of metrics, optional
             Metrics of your own; see `SparkNetwork.evaluate`.
+        output : str, optional
+            The output layer to evaluate, of several; see `SparkNetwork.evaluate`.
         """
-        own = metrics_of(metrics, self.conf)
-        result = Evaluator(self.conf, metrics=own.counts).new()
-        evaluate_batches(self._load(), self._batches(as_source(data), labels=True), result)
+        own = metrics_of(metrics, self.conf, output)
+        result = Evaluator(self.conf, metrics=own.counts, output=output).new()
+        batches = self._batches(as_source(data), labels=True)
+        evaluate_batches(self._load(), batches, result, output)
         if not result.examples:
             raise DataError("there are no records to evaluate on")
         own.compute(result)

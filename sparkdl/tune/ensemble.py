@@ -167,7 +167,7 @@ class EnsembleModel(
         records = SparkRecords(read.select(dataset), **read.names, transform=transform)
         task = partial(run_partition_on_device, self._master.task_device)
         found = evaluate(SparkContext.getOrCreate(), conf, records, self._share(), self.vote, task)
-        named = with_names(found, conf, self.labels)
+        named = with_names(found, conf.main, self.labels)
         named.has_loss = has_losses(conf, self.voting)
         return named
 

@@ -33,7 +33,7 @@ def test_outputs_have_the_names_of_their_classes(name):
     options, predictions, labels, shown = NAMES[name]
     conf = NetworkConf(input_shape=(2,), layers=[Dense(units=2), Output(**options)])
     plain = evaluation_for(conf.loss, conf.output_size).add(np.array(predictions), np.array([1, 0]))
-    named = with_names(plain, conf, labels)
+    named = with_names(plain, conf.main, labels)
     assert named.labels == shown
     assert named.figures() == plain.figures() and named.examples == 2
     assert all(label in str(named) for label in shown)

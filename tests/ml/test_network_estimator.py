@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
+from sparkdl.errors import ConfigError
 from sparkdl.ml import SparkNetworkClassifier, SparkNetworkEstimator, SparkNetworkModel
 from sparkdl.nn import GraphBuilder, Merge, NetworkConf, Output, RnnOutput, zoo
 from sparkdl.spark import SparkNetwork
@@ -45,6 +46,12 @@ def test_several_inputs_and_outputs(parts, sc, tmp_path):
     np.testing.assert_allclose(size, y["size"][:, 0], rtol=1e-5, atol=1e-6)
     assert kind.tolist() == y["kind"].argmax(axis=1).tolist()
     assert model.evaluate(parts).examples == len(x)
+    w = by_id(parts, "w")[0]
+    by_size = model.evaluate(parts, output="size")
+    assert by_size.mse == pytest.approx(((w - y["size"][:, 0]) ** 2).mean(), rel=1e-5)
+    assert by_size.loss == pytest.approx(by_size.mse, rel=1e-5)
+    with pytest.raises(ConfigError, match=r"output must be one of \['kind', 'size'\] or None"):
+        model.evaluate(parts, output="knd")
 
     model.save(str(tmp_path / "model"))
     again = SparkNetworkModel.load(str(tmp_path / "model"))

@@ -19,6 +19,9 @@ DRIVER = MASTERS["averaging by the driver"].master
 KINDS = {type(row.master): name for name, row in reversed(MASTERS.items())}
 
 
+EACH = METRICS | {"out": "output_1"}
+
+
 class Keep(Listener):
     """Keeps what `net.evaluate` gives with the weights of each epoch."""
 
@@ -26,14 +29,14 @@ class Keep(Listener):
         self.seen = []
 
     def on_epoch(self, report, state):
-        alone = Network(CONF, state).evaluate(draw(60, 1), metrics=METRICS)
+        alone = Network(CONF, state).evaluate(draw(60, 1), metrics=EACH)
         self.seen.append((report.validation.figures(), alone.figures()))
 
 
 @pytest.mark.parametrize("name", KINDS.values())
 def test_every_master_has_them(name):
     keep = Keep()
-    options = {"validation": draw(60, 1), "metrics": METRICS, "listeners": [keep]}
+    options = {"validation": draw(60, 1), "metrics": EACH, "listeners": [keep]}
     history = Network(CONF).fit(draw(), 2, MASTERS[name].master, **options)
     assert len(keep.seen) == 2
     for found, alone in keep.seen:
@@ -89,6 +92,7 @@ def test_nobody_guesses_which_way_is_better(kind):
     with pytest.raises(ConfigError, match=r"monitor must be one of \['loss', .*'validation f2'\]"):
         fit([kind("validation f3")], [f2])
     fit([kind("validation all/accuracy", patience=9)], METRICS)
+    fit([kind("validation output_1/accuracy", patience=9)], ["output_1"])
 
 
 def test_a_metric_that_fails_interrupts_the_fit():

@@ -114,15 +114,15 @@ class LiveReplica(Replica):
         results = self.head.forward(given, rest, size=size) if rest else {}
         return results | ({MODULE: given} if MODULE in names else {})
 
-    def losses(self, batch):
+    def losses(self, batch, output=None):
         """See Replica.losses."""
         self._check(batch)
-        return self.head.losses(with_features(batch, self._output(batch)))
+        return self.head.losses(with_features(batch, self._output(batch)), output)
 
-    def output_mask(self, batch):
+    def output_mask(self, batch, output=None):
         """See Replica.output_mask; masks that the model may compute are unknown."""
         given = np.zeros((len(batch), *self.conf.head.input_shape), np.float32)
-        return self.head.output_mask(with_features(batch, given))
+        return self.head.output_mask(with_features(batch, given), output)
 
     def programs(self, batch_size):
         """Returns two programs: for the loss's gradient by the model's output, and for the update.

@@ -46,10 +46,13 @@ def forward_batch(conf, weights, states, batch, **options):
     return forward(conf, weights, states, x, **options)
 
 
-def losses_of(conf, result, batch):
-    """Returns the loss of each example, from the forward result and the batch {column: Tensor}."""
+def losses_of(conf, result, batch, output=None):
+    """Returns the loss of each example, from the forward result and the batch {column: Tensor}.
+
+    `output` as in `example_losses`.
+    """
     masks = {column: batch.get(label_mask_of(column)) for column in conf.label_columns}
-    return example_losses(conf, result, batch, masks, batch.get("weights"))
+    return example_losses(conf, result, batch, masks, batch.get("weights"), output)
 
 
 def tensor(name, shape, dtype="float32"):

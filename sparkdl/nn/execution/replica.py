@@ -237,21 +237,24 @@ class Replica:
         return {name: results[name][:n].copy() for name in outputs}
 
     @one_at_a_time
-    def losses(self, batch):
-        """Returns (prediction (n, units), loss of each example (n,)), in inference mode."""
+    def losses(self, batch, output=None):
+        """Returns (prediction (n, units), loss of each example (n,)), in inference mode.
+
+        With the name of an `output` both are its own, the loss without its loss weight.
+        """
         n = len(batch)
         columns = columns_of(self.conf, batch)
         size = n if has_joint_loss(self.conf) else padded_size(n)
         columns = {name: pad(column, size) for name, column in columns.items()}
-        results = self._run_in_use(self._loss(shapes_of(columns)), columns)
+        results = self._run_in_use(self._loss(shapes_of(columns), output), columns)
         return results["prediction"][:n].copy(), results["losses"][:n].copy()
 
     @one_at_a_time
-    def output_mask(self, batch):
-        """Returns which steps of the main output exist, (n, T) bools, or None for all."""
+    def output_mask(self, batch, output=None):
+        """Returns which steps of the main or named output exist, (n, T) bools; None: all."""
         columns = columns_of(self.conf, batch, labels=False)
         columns = {name: pad(column, padded_size(len(batch))) for name, column in columns.items()}
-        program = self._mask(shapes_of(columns))
+        program = self._mask(shapes_of(columns), output)
         if program is None:
             return None
         return self._run_in_use(program, columns)["mask"][: len(batch)] > 0
@@ -314,19 +317,21 @@ def forward_program(replica, shapes, names):
     return compile_in_use(replica, weights | states | batch, outputs)
 
 
-def loss_program(replica, shapes):
+def loss_program(replica, shapes, output):
     conf = replica.conf
+    name = conf.output_named(output).name
     weights, states, batch = inputs_of(replica, shapes)
-    result = forward_batch(conf, weights, states, batch, outputs=(conf.output.name,))
-    prediction = result.activations[conf.output.name]
-    outputs = {"prediction": prediction, "losses": losses_of(conf, result, batch)}
+    result = forward_batch(conf, weights, states, batch, outputs=(name,))
+    prediction = result.activations[name]
+    outputs = {"prediction": prediction, "losses": losses_of(conf, result, batch, output)}
     return compile_in_use(replica, weights | states | batch, outputs)
 
 
-def mask_program(replica, shapes):
-    """Returns the program of the main output's mask, or None if there is none."""
+def mask_program(replica, shapes, output):
+    """Returns the program of an output's mask, or None if there is none."""
     weights, states, batch = inputs_of(replica, shapes)
-    mask = forward_batch(replica.conf, weights, states, batch).masks[replica.conf.main.name]
+    masks = forward_batch(replica.conf, weights, states, batch).masks
+    mask = masks[replica.conf.output_named(output).name]
     if mask is None:
         return None
     outputs = {"mask": ops.greater(mask, 0.0)}

@@ -1,5 +1,7 @@
 """The loss of each example of a batch: those of all outputs plus the terms that layers add."""
 
+from functools import partial
+
 from sparkdl.engine import ops
 from sparkdl.nn.inputs.columns import NO_MASK
 from sparkdl.nn.networks.base import nothing_to_train
@@ -10,7 +12,7 @@ def has_joint_loss(network):
     return any(place.layer.has_joint_loss for place in network.stack)
 
 
-def example_losses(network, result, labels, masks=None, weights=None):
+def example_losses(network, result, labels, masks=None, weights=None, output=None):
     """Returns (batch,) losses.
 
     Parameters
@@ -23,18 +25,21 @@ def example_losses(network, result, labels, masks=None, weights=None):
         NO_MASK.
     weights : (batch,), optional
         Factors of the examples' losses.
+    output : str, optional
+        The output whose loss to return alone, without its loss weight and terms that layers add.
 
     Raises
     ------
     ConfigError
         If the network has no loss.
     """
+    loss = partial(loss_of_output, network, result, labels, masks or {})
+    if output is not None:
+        total = loss(network.output_named(output))
+        return total if weights is None else ops.mul(total, weights)
     parts = list(result.losses)
     for place in network.outputs_with_labels:
-        column = network.label_column(place)
-        mask = mask_of_labels((masks or {}).get(column), result.masks[place.name])
-        losses = place.layer.per_example(result.scores[place.name], labels[column], mask)
-        factor = place.layer.loss_weight
+        losses, factor = loss(place), place.layer.loss_weight
         parts.append(losses if factor == 1 else ops.mul(losses, factor))
     if not parts:
         raise nothing_to_train(network)
@@ -42,6 +47,13 @@ def example_losses(network, result, labels, masks=None, weights=None):
     for part in parts[1:]:
         total = ops.add(total, part)
     return total if weights is None else ops.mul(total, weights)
+
+
+def loss_of_output(network, result, labels, masks, place):
+    """Returns the losses (batch,) of one placed output, without its loss weight."""
+    column = network.label_column(place)
+    mask = mask_of_labels(masks.get(column), result.masks[place.name])
+    return place.layer.per_example(result.scores[place.name], labels[column], mask)
 
 
 def mask_of_labels(own, of_output):

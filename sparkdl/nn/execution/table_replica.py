@@ -88,14 +88,14 @@ class TableReplica(Replica):
         return super().forward(self._with_bags(batch)[0], outputs, states, size)
 
     @one_at_a_time
-    def losses(self, batch):
+    def losses(self, batch, output=None):
         """See Replica.losses."""
-        return super().losses(self._with_bags(batch)[0])
+        return super().losses(self._with_bags(batch)[0], output)
 
     @one_at_a_time
-    def output_mask(self, batch):
+    def output_mask(self, batch, output=None):
         """See Replica.output_mask."""
-        return super().output_mask(self._with_bags(batch)[0])
+        return super().output_mask(self._with_bags(batch)[0], output)
 
     def keys_of(self, batches):
         """Returns [distinct RowKeys of each group] of the rows that batches read."""

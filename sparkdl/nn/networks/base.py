@@ -18,7 +18,7 @@ from sparkdl.config import (
 )
 from sparkdl.config.field_types import AnyOf, OptionalAnyOf, SeveralAnyOf
 from sparkdl.engine.dtypes import is_narrow
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, brief
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.clipping import Clipping
 from sparkdl.nn.constraints import Constraint
@@ -224,8 +224,7 @@ class Conf(Config):
     @property
     def output_size(self) -> int:
         """The classes, or numbers per label, of the predicting layer."""
-        shape = self.main.out_shape
-        return shape[0] if len(shape) > 2 else shape[-1]
+        return self.main.units
 
     @property
     def loss(self) -> Loss:
@@ -238,6 +237,18 @@ class Conf(Config):
         if not self.outputs:
             raise nothing_to_train(self)
         return max(self.outputs, key=lambda place: place.layer.loss_weight)
+
+    def output_named(self, name: str | None) -> "PlacedLayer":
+        """Returns the placed output with labels that has this name; None: the one that predicts.
+
+        Raises ConfigError for another name.
+        """
+        if name is None:
+            return self.main
+        known = {place.name: place for place in self.outputs_with_labels}
+        if not isinstance(name, str) or name not in known:
+            raise ConfigError(f"output must be one of {list(known)} or None, got {brief(name)}")
+        return known[name]
 
     @cached_property
     def params_layout(self) -> Layout:

@@ -32,6 +32,11 @@ class PlacedLayer(NamedTuple):
         return isinstance(self.layer, ScoredLayer)
 
     @property
+    def units(self) -> int:
+        """The classes, or numbers per label, of an output."""
+        return self.out_shape[0] if len(self.out_shape) > 2 else self.out_shape[-1]
+
+    @property
     def label_shape(self) -> Shape:
         """The shape of one example's label, for outputs."""
         return self.layer.label_shape(self.out_shape)

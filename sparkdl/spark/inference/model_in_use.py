@@ -59,13 +59,13 @@ class ModelInUse:
         """See Replica.forward."""
         return self._ask("forward", values, options)
 
-    def losses(self, batch):
+    def losses(self, batch, output=None):
         """See Replica.losses."""
-        return self._ask("losses", (batch,))
+        return self._ask("losses", (batch, output))
 
-    def output_mask(self, batch):
+    def output_mask(self, batch, output=None):
         """See Replica.output_mask."""
-        return self._ask("output_mask", (batch,))
+        return self._ask("output_mask", (batch, output))
 
     def _ask(self, method, values, options=None):
         """Returns the result of a replica's method, computed with the weights of this model."""

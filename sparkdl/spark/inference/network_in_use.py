@@ -172,6 +172,7 @@ class NetworkInUse(ExampleLosses):
         transform: Change | Literal[False] | None = None,
         device: str | None = None,
         metrics: MetricsGiven = None,
+        output: str | None = None,
     ) -> Evaluation:
         """Evaluates the network on labelled data and returns an Evaluation.
 
@@ -195,12 +196,20 @@ class NetworkInUse(ExampleLosses):
             a function (labels, predictions) -> number: the driver calls it once, with the arrays
             (n,) or (n, k) and (n, units) of all records, in any order, of sequences and images of
             all steps and pixels that count, without weights. Executors send these arrays to the
-            driver; an evaluation fails where those of a partition, or of all, exceed 256 MB.
+            driver; an evaluation fails where those of a partition, or of all, exceed 256 MB. Or the
+            name of an output layer: all its figures, as "name/figure", with its own loss.
+        output : str, optional
+            Name of the output layer to evaluate, of a network with several. Figures, metrics and
+            `wrong` are then those of this output; `loss` is its own loss, as in Keras without its
+            loss_weight and without terms that other layers add. None: the output with the largest
+            loss_weight, the first of equals, with the loss of the whole network. The data must have
+            the labels of all outputs in any case.
 
         Raises
         ------
         ConfigError
-            A metric raises an error, is not a number, or cannot be pickled; it is named.
+            The network has no such output. A metric raises an error, is not a number, or cannot be
+            pickled; it is named.
         DataError
             A record cannot be used, there are none, or there are too many for functions.
         """
@@ -209,9 +218,9 @@ class NetworkInUse(ExampleLosses):
         records = SparkRecords(data, features, label, weights, transform)
         if is_connect(self.sc):
             self._require_frames(data)
-        own = metrics_of(metrics, self.conf)
+        own = metrics_of(metrics, self.conf, output)
         own.check_sending(check_pickles)
-        make = partial(Evaluator, self.conf, metrics=own.counts)
+        make = partial(Evaluator, self.conf, metrics=own.counts, output=output)
         result = self.evaluate_by(make, records, device)
         own.compute(result)
         return result

@@ -13,7 +13,7 @@ BATCH = 256  # examples that inference computes at once
 
 
 class Evaluator:
-    """Evaluates a network by its own loss.
+    """Evaluates a network, or one of its outputs, by its own loss.
 
     Another class with the same methods may evaluate differently; it is sent to workers.
 
@@ -24,19 +24,28 @@ class Evaluator:
         Batch to Batch, for the validation data.
     metrics : MetricCounts or None
         Of the user's own metrics, without examples.
+    output : str, optional
+        The output to evaluate, by its own loss; None: the main one, by the network's loss.
+
+    Raises
+    ------
+    ConfigError
+        If the network has no such output, or it reads no labels.
     """
 
-    def __init__(self, conf, transform=None, metrics=None):
-        self.conf, self.transform = conf, transform
+    def __init__(self, conf, transform=None, metrics=None, output=None):
+        if output is not None:
+            conf.output_named(output)
+        self.conf, self.transform, self.output = conf, transform, output
         self.metrics = MetricCounts() if metrics is None else metrics
 
     def with_metrics(self, metrics):
         """Returns an Evaluator with these MetricCounts."""
-        return type(self)(self.conf, self.transform, metrics)
+        return type(self)(self.conf, self.transform, metrics, self.output)
 
     def new(self):
         """Returns an Evaluation without examples."""
-        evaluation = new_evaluation(self.conf)
+        evaluation = new_evaluation(self.conf, self.output)
         evaluation.metrics = self.metrics.empty()
         return evaluation
 
@@ -44,7 +53,7 @@ class Evaluator:
         """Returns an Evaluation of the replica, with its current weights, on blocks of records."""
         evaluation = self.new()
         parts = (pieces(block, self.transform, self.conf) for block in blocks)
-        evaluate_batches(replica, chain.from_iterable(parts), evaluation)
+        evaluate_batches(replica, chain.from_iterable(parts), evaluation, self.output)
         return evaluation
 
     def figures(self):
@@ -66,18 +75,27 @@ def pieces(batch, transform, conf, size=BATCH):
         yield prepare_minibatch(batch.take(slice(start, start + size)), transform, conf)
 
 
-def new_evaluation(conf):
-    return evaluation_for(conf.loss, conf.output_size)
+def new_evaluation(conf, output=None):
+    """Returns an Evaluation without examples of an output; None: the main one."""
+    place = conf.output_named(output)
+    return evaluation_for(place.layer.loss, place.units)
 
 
-def evaluate_batches(replica, batches, evaluation):
-    """Adds the replica's predictions for batches to an evaluation; see `predictions_to_judge`."""
-    wrong = WrongRecords(replica.conf, evaluation.wrong.most, evaluation.labels)
+def evaluate_batches(replica, batches, evaluation, output=None):
+    """Adds an output's predictions for batches to an evaluation; see `predictions_to_judge`."""
+    wrong = WrongRecords(replica.conf, evaluation.wrong.most, evaluation.labels, output)
     for batch in batches:
-        prediction, losses = replica.losses(batch)
-        judged = predictions_to_judge(replica, batch, prediction, losses)
-        weights = weights_to_judge(replica, batch, prediction)
-        evaluation.add(*judged, weights)
-        evaluation.metrics.add(*judged, weights)
+        prediction, losses = replica.losses(batch, output)
+        counted = judge(replica, batch, prediction, losses, output)
+        evaluation.add(*counted)
+        evaluation.metrics.add(*counted)
+        for other, counts in evaluation.metrics.by_output:
+            counts.add(*judge(replica, batch, *replica.losses(batch, other), other))
         wrong.add(batch, prediction, losses, batch.ids)
     evaluation.wrong += wrong.examples()
+
+
+def judge(replica, batch, prediction, losses, output=None):
+    """Returns what an Evaluation adds: predictions, labels, losses and weights of what counts."""
+    judged = predictions_to_judge(replica, batch, prediction, losses, output)
+    return *judged, weights_to_judge(replica, batch, prediction, output)

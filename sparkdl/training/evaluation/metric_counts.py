@@ -22,6 +22,9 @@ class MetricCounts:
     functions : sequence of str
         Names of metrics that are functions of all labels and predictions. The functions stay with
         the driver: see Metrics.
+    outputs : {name: output}
+        The metrics that evaluate an output layer of its own, to which `by_output` adds; `add` does
+        not.
 
     Attributes
     ----------
@@ -32,16 +35,25 @@ class MetricCounts:
     """
 
     def __init__(
-        self, evaluations: dict[str, Any] | None = None, functions: Sequence[str] = ()
+        self,
+        evaluations: dict[str, Any] | None = None,
+        functions: Sequence[str] = (),
+        outputs: dict[str, str] | None = None,
     ) -> None:
         self.evaluations, self.functions = evaluations or {}, tuple(functions)
+        self.outputs = outputs or {}
         self.scores = GatheredScores() if self.functions else None
         self.values: dict[str, float] = {}
 
     def empty(self) -> "MetricCounts":
         """Returns counts of no examples for the same metrics."""
         made = {name: one.without_counts() for name, one in self.evaluations.items()}
-        return MetricCounts(made, self.functions)
+        return MetricCounts(made, self.functions, self.outputs)
+
+    @property
+    def by_output(self) -> list[tuple[str, Any]]:
+        """[(output layer, its Evaluation)] of the metrics that are outputs."""
+        return [(output, self.evaluations[name]) for name, output in self.outputs.items()]
 
     def add(
         self,
@@ -56,6 +68,8 @@ class MetricCounts:
         """
         given = () if weights is None else (weights,)  # an `add` of a user's may know of none
         for name, evaluation in self.evaluations.items():
+            if name in self.outputs:
+                continue
             with naming_metric(name):
                 evaluation.add(predictions, labels, losses, *given)
         if self.scores is not None:
@@ -64,15 +78,16 @@ class MetricCounts:
     def figures(self) -> dict[str, float]:
         """Returns the metrics by name; those of functions are nan until they are known.
 
-        An Evaluation with one figure has it under the metric's name, one with several has them as
-        "name/figure".
+        An Evaluation with one figure has it under the metric's name, one with several, or of an
+        output, has them as "name/figure".
         """
         found: dict[str, float] = {}
         for name, evaluation in self.evaluations.items():
             with naming_metric(name):
                 figures = evaluation.figures().items()
             for figure, value in figures:
-                whole = name if len(figures) == 1 else f"{name}/{figure}"
+                is_only = len(figures) == 1 and name not in self.outputs
+                whole = name if is_only else f"{name}/{figure}"
                 found[whole] = require_number(whole, value)
         return found | {name: self.values.get(name, np.nan) for name in self.functions}
 
@@ -98,9 +113,8 @@ class MetricCounts:
                 f"cannot merge evaluations whose metrics differ: {names[0]} and {names[1]}"
             )
         pairs = {name: (one, other.evaluations[name]) for name, one in self.evaluations.items()}
-        made = MetricCounts(
-            {name: one.merge(more) for name, (one, more) in pairs.items()}, self.functions
-        )
+        merged = {name: one.merge(more) for name, (one, more) in pairs.items()}
+        made = MetricCounts(merged, self.functions, self.outputs)
         if self.scores is not None and other.scores is not None:
             made.scores = self.scores + other.scores
         return made

@@ -10,9 +10,12 @@ from sparkdl.training.evaluation.metric_counts import MetricCounts, naming_metri
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reports import EpochReport, ValidationReport
 
-Metric = type[Evaluation] | Evaluation | Callable[..., float]
+Metric = type[Evaluation] | Evaluation | Callable[..., float] | str
 MetricsGiven = Mapping[str, Metric] | Iterable[Metric] | None
-KINDS = "a subclass of Evaluation, an Evaluation, or a function (labels, predictions) -> float"
+KINDS = (
+    "a subclass of Evaluation, an Evaluation, the name of an output, or a function (labels, "
+    "predictions) -> float"
+)
 
 
 class Metrics(Listener):
@@ -100,30 +103,35 @@ class Metrics(Listener):
         return values
 
 
-def metrics_of(given: MetricsGiven, conf: Any) -> Metrics:
+def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Metrics:
     """Returns the Metrics of an option `metrics` for the network of a conf.
 
     Parameters
     ----------
     given : {name: metric}, sequence of metrics, or None
         Metrics of a sequence have the names of their functions or classes. Classes are called with
-        the number of the network's outputs.
+        the number of units of the output. The name of an output layer stands for all its figures.
+    output : str, optional
+        The output to evaluate; None: the main one.
 
     Raises
     ------
     ConfigError
         For a metric of another kind, or without a name of its own.
     """
-    evaluations, functions = {}, {}
-    for name, metric in by_name(given).items():
-        if isinstance(metric, Evaluation) or is_evaluation_class(metric):
-            evaluations[name] = new_metric(name, metric, conf.output_size)
+    evaluations, functions, outputs = {}, {}, {}
+    layers = [place.name for place in conf.outputs_with_labels]
+    for name, metric in by_name(given, layers).items():
+        if isinstance(metric, str) and metric in layers:
+            evaluations[name], outputs[name] = new_evaluation(conf, metric), metric
+        elif isinstance(metric, Evaluation) or is_evaluation_class(metric):
+            evaluations[name] = new_metric(name, metric, conf.output_named(output).units)
         elif callable(metric):
             functions[name] = metric
         else:
             raise ConfigError(f"metrics[{name!r}] must be {KINDS}, got {brief(metric)}")
-    metrics = Metrics(MetricCounts(evaluations, tuple(functions)), functions)
-    figures = new_evaluation(conf).figures() if metrics else {}
+    metrics = Metrics(MetricCounts(evaluations, tuple(functions), outputs), functions)
+    figures = new_evaluation(conf, output).figures() if metrics else {}
     taken = sorted(set(figures) & set(metrics.names))
     if taken:
         raise ConfigError(
@@ -133,28 +141,28 @@ def metrics_of(given: MetricsGiven, conf: Any) -> Metrics:
     return metrics
 
 
-def by_name(given):
-    """Returns {name: metric} of the option `metrics`."""
+def by_name(given, layers):
+    """Returns {name: metric} of the option `metrics`, given the names of output layers."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise ConfigError(f"metrics must be {{name: metric}}, got {brief(given)}")
-        return named(list(given))
+        return named(list(given), layers)
     for name in given:
         if not isinstance(name, str) or not name:
             raise ConfigError(f"metrics must have names that are texts, got {brief(name)}")
     return dict(given)
 
 
-def named(metrics):
-    """Returns {name: metric} of metrics that are named by their functions or classes."""
-    names = [getattr(metric, "__name__", None) for metric in metrics]
+def named(metrics, layers):
+    """Returns {name: metric} of metrics that are named by their functions, classes or outputs."""
+    names = [one if isinstance(one, str) else getattr(one, "__name__", None) for one in metrics]
     for name, metric in zip(names, metrics, strict=True):
-        if isinstance(metric, str):
+        if isinstance(metric, str) and metric not in layers:
             raise ConfigError(
                 f"metrics must be {KINDS}, got {brief(metric)}; evaluations have the standard "
-                "figures anyway"
+                f"figures anyway, and outputs are {layers}"
             )
         if name is None or name == "<lambda>" or names.count(name) > 1:
             raise ConfigError(

@@ -6,20 +6,22 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.inputs.columns import NO_MASK, WEIGHTS, label_mask_of
 
 
-def predictions_to_judge(replica, batch, predictions, losses):
+def predictions_to_judge(replica, batch, predictions, losses, output=None):
     """Returns predictions, labels and losses of the places that count, one row per place.
 
-    A place is a time step, a pixel, or the whole example. Of several outputs the main one is
-    judged. Places count unless they are masked, by the labels' mask or else the output's, or have a
-    label that the loss ignores. An example's loss is spread over its places that count, so that the
-    overall mean is the mean per place, whatever the layer's reduction; if other layers add to the
-    loss, their sum is taken as it is.
+    A place is a time step, a pixel, or the whole example. Places count unless they are masked, by
+    the labels' mask or else the output's, or have a label that the loss ignores. An example's loss
+    is spread over its places that count, so that the overall mean is the mean per place, whatever
+    the layer's reduction; if other layers add to the loss, their sum is taken as it is.
 
     Parameters
     ----------
     batch : Batch
     predictions : (n, units), (n, T, units) or (n, units, H, W)
     losses : (n,)
+    output : str, optional
+        The output that predicted, with losses of its own; see Replica.losses. None: the main
+        output, with the network's losses.
 
     Returns
     -------
@@ -28,16 +30,18 @@ def predictions_to_judge(replica, batch, predictions, losses):
     Raises
     ------
     ConfigError
-        If the main output has no labels.
+        If the output has no labels.
     """
-    place, column = replica.conf.main, replica.conf.label_column(replica.conf.main)
+    place = replica.conf.output_named(output)
+    column = replica.conf.label_column(place)
     if column is None:
         raise ConfigError(f"{place.name} reads no labels, so there is nothing to evaluate it with")
     labels = batch.columns[column]
     if place.layer.loss.of_sequence:
         return predictions, labels, losses
-    counted = count_places(replica, batch, column, predictions)
-    each = losses * share_of_place(reduction_of(replica.conf), counted)
+    counted = count_places(replica, batch, predictions, output)
+    reduction = reduction_of(replica.conf) if output is None else place.layer.reduction
+    each = losses * share_of_place(reduction, counted)
     flat = counted.reshape(-1)
     flat = slice(None) if flat.all() else flat  # avoids a copy
     return (
@@ -47,35 +51,37 @@ def predictions_to_judge(replica, batch, predictions, losses):
     )
 
 
-def weights_to_judge(replica, batch, predictions):
+def weights_to_judge(replica, batch, predictions, output=None):
     """Returns the weights (m,) of what `predictions_to_judge` returns; None if there are none.
 
     Each place that counts has the weight of its example.
     """
-    weights, main = batch.columns.get(WEIGHTS), replica.conf.main
-    if weights is None or main.layer.loss.of_sequence:
+    weights, place = batch.columns.get(WEIGHTS), replica.conf.output_named(output)
+    if weights is None or place.layer.loss.of_sequence:
         return weights
-    counted = count_places(replica, batch, replica.conf.label_column(main), predictions)
+    counted = count_places(replica, batch, predictions, output)
     return np.repeat(weights, counted.sum(axis=1))
 
 
-def count_places(replica, batch, column, predictions):
+def count_places(replica, batch, predictions, output=None):
     """Returns a mask (n, places) of the places of each example that count."""
+    place = replica.conf.output_named(output)
+    column = replica.conf.label_column(place)
     n = len(predictions)
     counted = np.ones((n, predictions.size // max(1, n * units(predictions))), bool)
     if predictions.ndim == 3:
-        mask = mask_of_steps(replica, batch, column)
+        mask = mask_of_steps(replica, batch, column, output)
         counted = counted if mask is None else counted & mask
-    known = replica.conf.main.layer.loss.counts(batch.columns[column])
+    known = place.layer.loss.counts(batch.columns[column])
     return counted if known is None else counted & (known != 0).reshape(counted.shape)
 
 
-def mask_of_steps(replica, batch, column):
+def mask_of_steps(replica, batch, column, output=None):
     """Returns the mask of the labels, or else of the output: bools (n, T), or None."""
     own = batch.columns.get(label_mask_of(column))
     if own is not None and (own != NO_MASK).all():
         return own > 0
-    of_output = replica.output_mask(batch)
+    of_output = replica.output_mask(batch, output)
     if own is None:
         return of_output
     return np.where(own == NO_MASK, True if of_output is None else of_output, own > 0)

@@ -21,10 +21,13 @@ class WrongRecords:
         Number of records to keep.
     labels : sequence of str, or None
         Names of the classes.
+    output : str, optional
+        The output that predicts; None: the main one.
     """
 
-    def __init__(self, conf, most, labels=None):
+    def __init__(self, conf, most, labels=None, output=None):
         self.conf, self.most, self.labels = conf, most, labels
+        self.place = conf.output_named(output)
         self._rows = []
 
     def add(self, batch, predictions, losses, places):
@@ -61,22 +64,22 @@ class WrongRecords:
 
     def _counted(self, batch):
         """Returns (n,) bools: False for examples all of whose labels the loss ignores."""
-        labels = batch.columns[self.conf.label_column(self.conf.main)]
-        known = self.conf.main.layer.loss.counts(labels)
+        labels = batch.columns[self.conf.label_column(self.place)]
+        known = self.place.layer.loss.counts(labels)
         if known is None:
             return np.ones(len(batch), bool)
         return (known != 0).reshape(len(batch), -1).any(axis=1)
 
     def _words(self, batch, n, prediction):
         """Returns (truth, prediction, columns) of an example, as copies: the batch is reused."""
-        column = self.conf.label_column(self.conf.main)
+        column = self.conf.label_column(self.place)
         truth = np.asarray(batch.columns[column][n])
         columns = {
             name: np.array(batch.columns[name][n])
             for name in self.conf.record_shapes
             if name in batch.columns
         }
-        is_class = self.conf.main.layer.label_kind == "class" and truth.ndim == 0
+        is_class = self.place.layer.label_kind == "class" and truth.ndim == 0
         if is_class and prediction.ndim == 1 and prediction.size > 1:
             said = int(prediction.argmax())
             words = f"{self._named(said)} ({prediction[said]:.3g})"  # parsed by name_classes

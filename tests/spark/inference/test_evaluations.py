@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from pyspark.sql import Row
 
-from sparkdl.errors import DataError
+from sparkdl.data import Arrays
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.evaluations import Regression
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.records.records import SparkRecords
 from tests.spark.networks import data, plain
 from tests.support.bus import stages_of_jobs
+from tests.training.problems import branches
 
 PARTS = [4, 0, 7, 1]
 
@@ -59,6 +62,40 @@ def test_the_first_bad_record_is_named(net, spark, sc):
     rdd, _, _ = pairs_of(sc, labels=np.array([0] * 9 + [7] + [0] * 2))
     with pytest.raises(DataError, match=r"partition 2, record 5: label must be .*got 7"):
         net.evaluate(frame_of(spark, rdd))
+
+
+KINDS = ("left", "right"), ("kind", "size")  # columns of features and of labels
+OUTPUTS = {  # figures to compare and metrics, by output
+    None: (("loss", "accuracy", "auc", "size/loss", "size/mae"), ["size"]),
+    "kind": (("loss", "accuracy", "auc"), None),
+    "size": (("loss", "mse", "mae", "r2", "own/mae"), {"own": Regression}),
+}
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_each_of_several_outputs_is_evaluated_as_in_one_process(output, spark, sc):
+    (names, own), rng = OUTPUTS[output], np.random.default_rng(0)
+    n, net = sum(PARTS), SparkNetwork(sc, branches())
+    columns = {
+        "left": rng.normal(size=(n, 2)).astype(np.float32),
+        "right": rng.normal(size=(n, 3)).astype(np.float32),
+        "kind": rng.integers(0, 2, n),
+        "size": rng.normal(size=n).astype(np.float32),
+    }
+    rows = [Row(**{name: x[i].tolist() for name, x in columns.items()}) for i in range(n)]
+    rdd = sc.parallelize(rows, 4)
+    inputs, labels = ({name: columns[name] for name in kind} for kind in KINDS)
+    wanted = net.network.evaluate(Arrays(inputs, labels), output=output, metrics=own).figures()
+    assert set(names) <= set(wanted)
+    for records in rdd, spark.createDataFrame(rdd):
+        found = net.evaluate(records, output=output, metrics=own)
+        assert found.examples == n
+        assert found.figures() == pytest.approx(wanted, rel=1e-6)
+
+
+def test_an_unknown_output_is_refused_before_any_job(spark, sc):
+    with pytest.raises(ConfigError, match=r"output must be one of \['kind', 'size'\] or None, got"):
+        SparkNetwork(sc, branches()).evaluate(sc.parallelize([]), output="knd")
 
 
 def test_no_records_are_said_to_be_none(net, spark):

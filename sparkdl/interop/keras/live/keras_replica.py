@@ -81,15 +81,17 @@ class KerasReplica(LiveReplica):
         for (name, _), value in zip(named, values, strict=True):
             views[f"{MODULE}/{name}"][...] = value
 
-    def losses(self, batch):
+    def losses(self, batch, output=None):
         """See Replica.losses."""
         self._check(batch)
-        return self.head.losses(self._in_use(batch))
+        return self.head.losses(self._in_use(batch), output)
 
-    def output_mask(self, batch):
+    def output_mask(self, batch, output=None):
         """See Replica.output_mask; includes Keras's mask if the loss applies it."""
         known = not self.conf.masked or mask_of(INPUT) in batch.columns
-        return super().output_mask(batch) if known else self.head.output_mask(self._in_use(batch))
+        if known:
+            return super().output_mask(batch, output)
+        return self.head.output_mask(self._in_use(batch), output)
 
     def _output(self, batch):
         y, _ = self._functions.use(*self._variables(), self._input(batch))

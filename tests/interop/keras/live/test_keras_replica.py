@@ -125,6 +125,7 @@ def test_steps_that_keras_masks_do_not_count():
     result, logits = network.evaluate((ids, labels)), numbers(theirs(ids))
     expected = (logits.argmax(-1) == labels)[ids > 0].mean()
     assert result.accuracy == pytest.approx(expected)
+    assert network.evaluate((ids, labels), output="output").figures() == result.figures()
     train(network, ids, labels, 3)
     losses = [float(theirs.train_on_batch(ids, labels)) for _ in range(3)]
     assert result.loss == pytest.approx(losses[0], rel=1e-5)
