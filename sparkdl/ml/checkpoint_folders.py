@@ -2,7 +2,8 @@
 
 A cross-validation fits copies of one estimator on other rows. Resumed from each other's checkpoints
 they would have seen the rows that they are judged by, so a folder is refused to a second fit while
-the first one runs, and after it is complete. A fit that was interrupted leaves its folder free.
+the first one runs, and after its end, also by a listener. A fit that was interrupted leaves its
+folder free, and so does another process.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ def claimed_folder(owner: str, checkpoints: Checkpoints | None) -> Iterator[None
     Raises
     ------
     ConfigError
-        If another fit runs there, or a complete one has left its checkpoints.
+        If another fit runs there, or one that has ended has left its checkpoints.
     """
     if checkpoints is None:
         yield
@@ -55,7 +56,7 @@ def claim(owner: str, folder: str) -> None:
     """Marks a folder as that of a running fit. Raises as `claimed_folder`."""
     with _LOCK:
         if folder in _RUNNING or (folder in _COMPLETE and list_checkpoints(folder)):
-            state = "runs" if folder in _RUNNING else "is complete"
+            state = "runs" if folder in _RUNNING else "has ended"
             raise ConfigError(
                 f"{owner}.checkpoints must be in a folder that no other fit of this process has, "
                 f"got {folder!r}, where one {state}; {CURE}"

@@ -46,7 +46,7 @@ def test_an_interrupted_fit_leaves_its_folder_free(tmp_path):
 def test_a_complete_fit_keeps_its_folder_until_its_checkpoints_are_removed(tmp_path):
     with claim(tmp_path):
         save_in(tmp_path)
-    with pytest.raises(ConfigError, match=f"{MESSAGE}, got .* where one is complete"):
+    with pytest.raises(ConfigError, match=f"{MESSAGE}, got .* where one has ended"):
         with claim(tmp_path):
             pass
     (tmp_path / "round-00000001").rmdir()
@@ -93,7 +93,7 @@ def test_folds_never_go_on_from_each_others_weights(resume, data, tmp_path):
     assert "checkpoints must be in a folder for each param map, got" in refusal(one, grid, data)
     assert not list_checkpoints(tmp_path)
     message = refusal(Pipeline(stages=[one]), grid, data)
-    assert "that no other fit of this process has" in message and "one is complete" in message
+    assert "that no other fit of this process has" in message and "one has ended" in message
 
 
 def test_each_param_map_may_have_its_own_folder(data, tmp_path):

@@ -18,7 +18,7 @@ from sparkdl.data.stored_share import StoredShare
 from sparkdl.nn import Adam, Conv2D, Dense, MaxPool2D, NetworkConf, Output
 from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
 from sparkdl.spark.inference.predictions import evaluate_partition, predict_batches
-from sparkdl.spark.inference.sent_types import sent_fields
+from sparkdl.spark.inference.sent_types import hide_classes
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_stage import work
 from sparkdl.spark.records.records import read_rows, read_splits, store_tables
@@ -61,7 +61,7 @@ TASKS = {
     "a trial": (as_task, partial(run_trial, b""), Candidate(conf=CONF)),
     "votes": (vote_columns, evaluate_votes, Vote("classes", "soft", None)),
     "columns of pyspark.ml": (compute_outputs, OutputColumns("output", "classes", "prediction")),
-    "vectors of pyspark.ml": sent_fields(StructType().add("features", VectorUDT())),
+    "vectors of pyspark.ml": hide_classes(StructType().add("features", VectorUDT())),
 }
 OF_DRIVERS = {
     "pyspark.ml",

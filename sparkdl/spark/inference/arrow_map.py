@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 from pyspark.sql.udf import UserDefinedFunction, _wrap_function
 
-from sparkdl.spark.inference.sent_types import sent_fields
+from sparkdl.spark.inference.sent_types import hide_classes
 from sparkdl.spark.jobs.sent_function import SentFunction
 
 
@@ -91,7 +91,7 @@ def with_names(table, names):
 def map_by_name(frame: Any, function: Any, fields: StructType) -> Any:
     """Returns the result of `map_in_arrow` if all names are plain."""
     if TAKES_VECTORS:
-        return frame.mapInArrow(function, sent_fields(fields))
+        return frame.mapInArrow(function, hide_classes(fields))
     column = UncheckedFunction(function, returnType=fields, evalType=MAP_IN_ARROW)(
         *(frame[name] for name in frame.columns)
     )

@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError
 from pyspark import Broadcast, cloudpickle
 
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.spark.jobs.archive_imports import keep_archives
+from sparkdl.spark.jobs.archive_imports import keep_archives_in_task
 from sparkdl.spark.jobs.executor_disks import local_disks
 from sparkdl.spark.jobs.executor_python import lacks_own_module, python_cure
 from sparkdl.spark.jobs.mapped_value import map_value
@@ -40,7 +40,7 @@ class LocalValue(NamedTuple):
 
 def open_shared(rest, arrays):
     """Returns the LocalValue in a broadcast; raises ConfigError if a module is missing."""
-    keep_archives()
+    keep_archives_in_task()
     try:
         return LocalValue(cloudpickle.loads(rest, buffers=arrays))
     except (AttributeError, ImportError) as error:

@@ -21,7 +21,7 @@ from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.inference.arrow_map import select_columns, with_plain_names
-from sparkdl.spark.jobs.archive_imports import keep_archives
+from sparkdl.spark.jobs.archive_imports import keep_archives_in_task
 from sparkdl.spark.jobs.process_start import note_start
 from sparkdl.spark.jobs.python_start import start_python
 from sparkdl.spark.jobs.shared_processes import shared_processes
@@ -165,7 +165,7 @@ def quote_name(name):
 def begin_reading(rows):
     """Returns the rows of a task of `start_python`: its process has imported this module."""
     note_start()
-    keep_archives()
+    keep_archives_in_task()
     return rows
 
 

@@ -141,12 +141,12 @@ class Trainer:
         if self.master.resident:
             extra[BEGUN] = (resumed or {}).get(BEGUN)
         self.phases.end("starting")
-        plan = self._plan(blocks, state, first + epochs, extra, history)
+        rounds = blocks, state, first + epochs
+        plan = self._plan(*rounds, extra, history)
         self._tell(self.listeners.on_fit_start, plan)
         self.state, self.history, self.extra = state, history, extra
-        events = self._events(blocks, state, first + epochs, transform, extra, due)
         try:
-            with closing(events):
+            with closing(self._events(*rounds, transform, extra, due)) as events:
                 for event in events:
                     event.end(self.phases)
                     self.state = event.state or self.state
@@ -315,6 +315,7 @@ class Trainer:
             extra.update(self.fingerprint(blocks))
             reason = f"workers do not reach each other, so the driver averages: {lost}"
             log.warning("%s", reason)
+            state = replace(state, worker_states=(), place=self.place(blocks))
             yield RestartDone(
                 Restart(
                     epoch=state.epoch,
@@ -322,9 +323,9 @@ class Trainer:
                     lost=0,
                     workers=self.workers.size,
                     reason=reason,
-                )
+                ),
+                state,
             )
-            state = replace(state, worker_states=(), place=self.place(blocks))
             yield from self._driven(blocks, state, epochs, transform, due)
 
     def _supervisor(self, blocks, state, epochs, transform, extra, due):

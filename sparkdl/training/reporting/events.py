@@ -47,10 +47,13 @@ class ValidationDone(NamedTuple):
 
 
 class RestartDone(NamedTuple):
-    """Workers were lost, or move to other slots, and have been requested again."""
+    """Workers were lost, or move to other slots, and have been requested again.
+
+    `state` is the one that they start from.
+    """
 
     restart: Any
-    state = None
+    state: Any
 
     def end(self, phases):
         phases.end("overhead")

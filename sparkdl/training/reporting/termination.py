@@ -16,8 +16,8 @@ from sparkdl.training.reporting.steering import StopTraining
 class TerminateOnTarget(Monitor):
     """Ends a fit at the first epoch or evaluation whose metric is as good as a target.
 
-    The network keeps the weights that reached it. A resumed fit trains on to its next evaluation
-    before it is checked again.
+    The network keeps the weights that reached it, unless EarlyStopping restores others. A resumed
+    fit trains on to its next evaluation before it is checked again.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class TerminateOnMaxLoss(Listener):
     """Ends a fit after a round whose training loss exceeds a limit.
 
     The network keeps the weights after that round. A loss that is not finite ends every fit, with a
-    DivergedError.
+    DivergedError; so do weights that are not finite, where `checkpoints` would save them.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ class Supervisor:
                 if self.replaceable and is_first and lost.forming:
                     raise NoGroup(reason) from reason
             if losses <= self.shared.master.max_restarts or self.steering.stopped:
-                yield RestartDone(self._go_back(reason))
+                yield RestartDone(self._go_back(reason), self.shared.state)
             if self.steering.stopped:
                 return
             is_first = False

@@ -77,13 +77,13 @@ class CheckpointWriter(Listener):
     def __init__(self, options, clock=time.monotonic):
         self.options = options
         self.clock = clock
-        self.last = None
+        self.last = self._saved_rounds = None
         self._pool = TablePool(as_text(options.path))
 
     def on_fit_start(self, plan: FitPlan) -> None:
         """Raises CheckpointError if checkpoints of another run would get mixed with this fit's."""
         self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
-        self._history, self._steering = plan.history, plan.steering
+        self._history, self._steering, self._saved_rounds = plan.history, plan.steering, None
         self._make_way(plan.rounds)
         repair(self.options.path)
         present = list_checkpoints(self.options.path)
@@ -124,8 +124,11 @@ class CheckpointWriter(Listener):
             self._write_again(state)
 
     def on_stop(self, state: "TrainState") -> None:
-        """Writes the last state of a fit that a listener has stopped, unless it is written."""
-        if state.rounds and self.last != self._path_of(state.rounds):
+        """Writes the last state of a fit that a listener has stopped, unless this fit wrote it.
+
+        Raises DivergedError for weights that are not finite.
+        """
+        if state.rounds and self._saved_rounds != state.rounds:
             self._save(self._steering.steer(state))
 
     def _write_again(self, state):
@@ -150,7 +153,7 @@ class CheckpointWriter(Listener):
         self._refuse_diverged(state)
         path = self._path_of(state.rounds)
         save_model(path, conf, state, extra, pool=self._pool)
-        self.last, self._written_at = path, self.clock()
+        self.last, self._written_at, self._saved_rounds = path, self.clock(), state.rounds
         self._prune(state.rounds)
 
     def _path_of(self, rounds):

@@ -10,8 +10,10 @@ import zipimport
 import pytest
 from pyspark import cloudpickle
 
+from sparkdl.spark.jobs import archive_imports
 from sparkdl.spark.jobs.archive_imports import KeptArchive, keep_archives
 from sparkdl.spark.jobs.sent_function import SentFunction
+from sparkdl.spark.records.records import begin_reading
 
 ABSENT = "module_of_no_archive"
 
@@ -29,6 +31,7 @@ def archive(tmp_path, monkeypatch):
     write(path, {"kept_package/__init__": "", "kept_package/one": "VALUE = 1"})
     monkeypatch.setattr(sys, "path", [str(path), *sys.path])
     monkeypatch.setattr(sys, "path_hooks", [zipimport.zipimporter, *sys.path_hooks[1:]])
+    monkeypatch.setattr(archive_imports, "READ", {})
     importers = dict(sys.path_importer_cache)
     assert importlib.import_module("kept_package.one").VALUE == 1
     yield path
@@ -69,10 +72,14 @@ def test_a_changed_archive_is_read_again(archive, readings, name):
     assert importlib.util.find_spec(ABSENT) is None and len(readings) == count
 
 
-def test_an_archive_that_changed_before_it_was_kept_is_read_again(archive):
-    write(archive, {"kept_late": "VALUE = 3"}, "a")
-    keep_archives()
-    assert importlib.import_module("kept_late").VALUE == 3
+def test_a_package_imported_after_a_change_is_read_again(archive, readings):
+    """It is found in the directory that was read before the change."""
+    write(archive, {"kept_package/late": "VALUE = 3"}, "a")
+    del sys.modules["kept_package"], sys.path_importer_cache[f"{archive}/kept_package"]
+    package = importlib.import_module("kept_package")
+    assert importlib.util.find_spec("kept_package.late") is None and readings == []
+    importlib.invalidate_caches()
+    assert importlib.import_module("kept_package.late").VALUE == 3 and package.__path__
 
 
 def test_an_archive_that_is_gone_has_no_modules(archive, readings):
@@ -91,6 +98,13 @@ def test_folders_are_looked_at_as_before(archive, readings, tmp_path, monkeypatc
     assert importlib.import_module("kept_beside").VALUE == 4
 
 
-def test_a_function_that_is_sent_to_tasks_keeps_them(archive):
-    assert pickle.loads(cloudpickle.dumps(SentFunction(len)))([1, 2]) == 2
-    assert KeptArchive in sys.path_hooks and zipimport.zipimporter not in sys.path_hooks
+@pytest.mark.parametrize("before_each", [True, False])
+def test_tasks_keep_archives_where_pyspark_reads_them_before_each(
+    archive, monkeypatch, before_each
+):
+    monkeypatch.setattr(archive_imports, "IS_CALLED_BEFORE_EACH_TASK", before_each)
+    for task in (SentFunction(len), begin_reading):
+        hooks = [zipimport.zipimporter, *sys.path_hooks[1:]]
+        monkeypatch.setattr(sys, "path_hooks", hooks)
+        pickle.loads(cloudpickle.dumps(task))([1, 2])
+        assert hooks[0] is (KeptArchive if before_each else zipimport.zipimporter)

@@ -8,6 +8,7 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Momentum
+from sparkdl.training.fit import trainer as trainer_module
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.lambda_listener import LambdaListener
@@ -20,7 +21,7 @@ from sparkdl.training.reporting.termination import (
     TerminateOnTarget,
     TerminateOnTime,
 )
-from sparkdl.training.saving.checkpoint import Checkpoints, list_checkpoints
+from sparkdl.training.saving.checkpoint import Checkpoints, list_checkpoints, load_checkpoint
 from tests.training.master_table import MASTERS, RESIDENT
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron
@@ -93,20 +94,60 @@ def test_a_stopped_fit_is_resumed_from_where_it_ended(crews, name, tmp_path):
     options = {"checkpoints": checkpoints, "listeners": [stop_after(2)]}
     stopped, _ = fit(workers, name, 3, **options)
     assert [*list_checkpoints(tmp_path)] == [stopped.state.rounds]
-    resumed, _ = fit(workers, name, 3, checkpoints=checkpoints, resume=tmp_path)
+    resumed, rest = fit(workers, name, 3, checkpoints=checkpoints, resume=tmp_path)
     assert resumed.state.epoch == 3
+    assert len(rest.rounds) == resumed.state.rounds - stopped.state.rounds
     if MASTERS[name].same_bits:
         assert_equal(resumed.state, fit(workers, name, 3)[0].state)
 
 
-def test_a_fit_that_a_signal_ends_is_saved(crews, tmp_path):
-    signals = LambdaListener(on_round=lambda report, state: signal.raise_signal(signal.SIGTERM))
+@pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
+def test_a_fit_that_a_signal_ends_is_saved(crews, name, tmp_path):
+    sent = []
+
+    def send(report, state):
+        if not sent:  # a second one would end this process
+            sent.append(signal.raise_signal(signal.SIGTERM))
+
     before = signal.getsignal(signal.SIGTERM)
     options = {"checkpoints": Checkpoints(path=tmp_path, every_rounds=1000)}
-    listeners = [signals, TerminateOnSignal("SIGTERM")]
-    _, history = fit(crews(2), "averaging by the driver", 9, listeners=listeners, **options)
-    assert len(history.rounds) == 1 and history.end_reason == "the driver got SIGTERM"
-    assert [*list_checkpoints(tmp_path)] == [1] and signal.getsignal(signal.SIGTERM) == before
+    listeners = [LambdaListener(on_round=send), TerminateOnSignal("SIGTERM")]
+    network, history = fit(crews(2), name, 9, listeners=listeners, **options)
+    assert history.end_reason == "the driver got SIGTERM" and network.state.epoch < 9
+    assert [*list_checkpoints(tmp_path)] == [len(history.rounds)]
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_fit_that_cannot_begin_leaves_no_handler(crews, monkeypatch):
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(trainer_module, "schedule_of", raise_error)
+    with pytest.raises(RuntimeError, match="no schedule"):
+        fit(crews(2), "all-reduce", listeners=[TerminateOnSignal("SIGTERM")])
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def raise_error(*_):
+    raise RuntimeError("no schedule")
+
+
+def test_what_early_stopping_restores_is_in_the_last_checkpoint(crews, tmp_path):
+    """The fit ends between the checkpoints that it would write by itself."""
+    stopping = EarlyStopping("loss", patience=2, mode="max", restore_best_weights=True)
+    options = {"checkpoints": Checkpoints(path=tmp_path, every_rounds=1000, keep=1)}
+    network, _ = fit(crews(2), "all-reduce", 9, listeners=[stopping], **options)
+    _, state, extra = load_checkpoint(tmp_path)
+    assert state.rounds == network.state.rounds and state.epoch == 3
+    np.testing.assert_array_equal(extra["ending"].params, network.state.params)
+    assert not np.array_equal(state.params, network.state.params)
+
+
+def test_a_stop_before_the_first_round_writes_nothing(crews, tmp_path):
+    def stop(plan):
+        raise StopTraining
+
+    options = {"checkpoints": Checkpoints(path=tmp_path / "none", every_rounds=1)}
+    fit(crews(2), "all-reduce", listeners=[LambdaListener(on_fit_start=stop)], **options)
+    assert not list_checkpoints(tmp_path / "none")
 
 
 @pytest.mark.parametrize("name", rows_of(EACH))

@@ -25,8 +25,11 @@ from sparkdl.errors import (
 from sparkdl.nn import Adam
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.early_stopping import EarlyStopping
+from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
+from sparkdl.training.reporting.steering import StopTraining
+from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.local import LocalWorkers
 from tests.training import tasks
@@ -116,6 +119,30 @@ def test_states_that_the_driver_asks_for_are_gone_back_to(name, workers):
 def note_state(states, function, report, state):
     states.append(state is not None)
     function(report, state)
+
+
+@pytest.mark.slow
+def test_a_stop_while_a_worker_is_lost_is_saved_for_those_that_are_left(
+    workers, monkeypatch, tmp_path
+):
+    harm, name = Harm(workers, rounds=3), "averaging by peers, changes encoded"
+    monkeypatch.setattr(workers, "room", lambda: 1)
+    options = {"epochs": 3, "checkpoints": Checkpoints(path=tmp_path, every_rounds=1000)}
+    listeners = [harm, LambdaListener(on_round=stop_once_lost(harm))]
+    state, history = fit(workers, name, harm.data, listeners=listeners, **options)
+    (restart,) = history.restarts
+    assert restart.workers == len(state.worker_states) == 1 and state.epoch < 3
+    with LocalWorkers(1) as one:
+        resumed, _ = fit(one, name, harm.data, resume=tmp_path, **options)
+    assert resumed.epoch == 3 and resumed.rounds > state.rounds
+
+
+def stop_once_lost(harm):
+    def stop(report, state):
+        if harm.rounds <= 0:
+            raise StopTraining
+
+    return stop
 
 
 @pytest.mark.slow

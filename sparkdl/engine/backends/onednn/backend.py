@@ -15,6 +15,7 @@ Compiled loops are not affected: the split of their sums depends on shapes alone
 from copy import copy
 from dataclasses import replace
 from functools import cache, partial
+from threading import Lock
 
 import numpy as np
 
@@ -295,6 +296,7 @@ LOWERINGS = {
     RelayoutOp: relayout,
 }
 
+LOCK = Lock()
 NARROW = {  # lowered to oneDNN for bfloat16 only
     ReluOp: spread_arrays(elementwise.relu),
     ReluGradOp: spread_arrays(elementwise.relu_gradient),
@@ -312,8 +314,9 @@ COPIES = {  # lowered to oneDNN for types it knows and non-empty arrays
 def __getattr__(name):
     """Returns BACKEND, created at the first access: importing this module loads no library."""
     if name != "BACKEND":
-        raise AttributeError(name)
-    return make_backend()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with LOCK:  # the cache alone lets several threads make one each
+        return make_backend()
 
 
 @cache

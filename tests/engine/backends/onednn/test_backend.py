@@ -1,6 +1,9 @@
 """oneDNN against the reference: every operation, forward and backward, and random shapes."""
 
 import gc
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
 import psutil
@@ -11,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
+from sparkdl.engine.backends.onednn import backend as backend_module
 from sparkdl.engine.maxima import MaxPoolWithPlacesOp
 from sparkdl.errors import UnsupportedError
 from tests.engine.cases import CASES
@@ -139,3 +143,16 @@ def test_a_program_that_goes_takes_its_memory_along():
 
     before = resident()
     assert resident() - before < 5 << 20
+
+
+def test_threads_that_ask_at_once_get_one_backend(monkeypatch):
+    def make():
+        time.sleep(0.05)
+        return object()
+
+    monkeypatch.setattr(backend_module, "make_backend", cache(make))
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(lambda _: backend_module.BACKEND, range(8)))
+    assert len(set(made)) == 1
+    with pytest.raises(AttributeError, match="'sparkdl.engine.backends.onednn.backend' has no"):
+        backend_module.no_such_name  # noqa: B018
