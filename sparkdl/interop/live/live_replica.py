@@ -10,7 +10,8 @@ from sparkdl.interop.live.padding import check_steps
 from sparkdl.nn.execution.batch_tensors import identity_inputs
 from sparkdl.nn.execution.initial_vectors import initial_slots
 from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
-from sparkdl.nn.execution.replica import PROGRAMS, Replica
+from sparkdl.nn.execution.kept_programs import PROGRAMS
+from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.inputs.columns import (
     columns_of,
     features_batch,

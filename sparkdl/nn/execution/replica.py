@@ -19,6 +19,7 @@ from sparkdl.nn.execution.batch_tensors import (
 )
 from sparkdl.nn.execution.custom_code import CustomCode
 from sparkdl.nn.execution.initial_vectors import initial_buffers, initial_params, initial_slots
+from sparkdl.nn.execution.kept_programs import PROGRAMS, by_output
 from sparkdl.nn.execution.one_at_a_time import one_at_a_time
 from sparkdl.nn.execution.recurrent_states import carry, state_columns, states_out
 from sparkdl.nn.execution.scoring import has_joint_loss
@@ -33,8 +34,6 @@ from sparkdl.nn.inputs.columns import (
 from sparkdl.nn.optimization import loss_scale
 from sparkdl.nn.optimization.optimizer_groups import rate_at
 from sparkdl.nn.optimization.update import update_params
-
-PROGRAMS = 8  # kept per replica: each batch size has a program with its own arena
 
 
 def vector(name):
@@ -76,8 +75,8 @@ class Replica:
         self._vectors = {name: make(value) for name, value in values.items()}
         self._gradient = lru_cache(PROGRAMS)(partial(gradient_program, self))
         self._forward = lru_cache(PROGRAMS)(partial(forward_program, self))
-        self._loss = lru_cache(PROGRAMS)(partial(loss_program, self))
-        self._mask = lru_cache(PROGRAMS)(partial(mask_program, self))
+        self._loss = by_output(loss_program, self)
+        self._mask = by_output(mask_program, self)
         self._update = lru_cache(1)(partial(update_program, self))
         self._version, self._code = 0, CustomCode(conf)
         self.lock = RLock()  # several threads may use a network for inference
@@ -246,7 +245,7 @@ class Replica:
         columns = columns_of(self.conf, batch)
         size = n if has_joint_loss(self.conf) else padded_size(n)
         columns = {name: pad(column, size) for name, column in columns.items()}
-        results = self._run_in_use(self._loss(shapes_of(columns), output), columns)
+        results = self._run_in_use(self._loss(output)(shapes_of(columns)), columns)
         return results["prediction"][:n].copy(), results["losses"][:n].copy()
 
     @one_at_a_time
@@ -254,7 +253,7 @@ class Replica:
         """Returns which steps of the main or named output exist, (n, T) bools; None: all."""
         columns = columns_of(self.conf, batch, labels=False)
         columns = {name: pad(column, padded_size(len(batch))) for name, column in columns.items()}
-        program = self._mask(shapes_of(columns), output)
+        program = self._mask(output)(shapes_of(columns))
         if program is None:
             return None
         return self._run_in_use(program, columns)["mask"][: len(batch)] > 0

@@ -20,7 +20,8 @@ from sparkdl.nn import (
     initial_params,
     initial_slots,
 )
-from sparkdl.nn.execution.replica import PROGRAMS, Replica
+from sparkdl.nn.execution.kept_programs import PROGRAMS
+from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.inputs.columns import pad, padded_size
 from sparkdl.nn.layers.outputs.base import REDUCTIONS
 from sparkdl.nn.losses import SoftmaxCrossEntropy
