@@ -7,15 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from sparkdl.errors import ConfigError, DivergedError
-from sparkdl.exchange.codecs import TopK
+from sparkdl.errors import DivergedError
 from sparkdl.nn import (
     Adam,
-    BatchNorm,
-    Dense,
-    Frozen,
     Momentum,
-    NetworkConf,
     Output,
     initial_buffers,
     initial_params,
@@ -24,18 +19,12 @@ from sparkdl.nn import (
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters import registry
-from sparkdl.training.masters.all_reduce.master import AllReduceSGD
-from sparkdl.training.masters.gradient_sharing.master import GradientSharing
-from sparkdl.training.masters.local_sgd.master import LocalSGD
-from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
-from tests.support.tables import first_of_each
 from tests.training.master_table import (
     JOINT,
     MASTERS,
-    SMALL,
     assert_close,
     by_kind,
     joint_batches,
@@ -45,7 +34,6 @@ from tests.training.problems import (
     EVEN,
     UNEVEN,
     Partitions,
-    gradient,
     perceptron,
     softmax_net,
     whole_net,
@@ -162,67 +150,6 @@ def test_updates_are_those_of_one_process_with_the_joint_batch(name, size, count
     if len(replica.slots):
         assert_close(network.state.slots, replica.slots)
     assert np.abs(replica.params - initial_params(conf)).max() > 0.1, "else nothing was asked"
-
-
-AVERAGED = perceptron(optimizer=Momentum(learning_rate=0.1, ema_decay=0.8), l2=0.01)
-WITHOUT_AVERAGES = {  # masters, and the cure
-    "averaging by peers, slots anew": "give average_optimizer_state=True",
-    "updates past a threshold": "give share='gradients'",
-    "block momentum": "give reset_sgd_momentum_after_aggregation=False",
-    "block momentum, changes of 1 bit": "give reset_sgd_momentum_after_aggregation=False",
-    "local SGD after a warm start": "give average_optimizer_state=True",
-    "elastic": "take AllReduceSGD",
-    "elastic, half precision": "take AllReduceSGD",
-    "elastic around a store": "take AllReduceSGD",
-}
-
-
-def test_masters_that_cannot_average_weights_say_what_can(crews):
-    refused = {}
-    for name, row in MASTERS.items():
-        try:
-            row.master.check_network(AVERAGED)
-        except ConfigError as error:
-            refused[name] = str(error)
-    assert refused.keys() == WITHOUT_AVERAGES.keys()
-    for name, cure in WITHOUT_AVERAGES.items():
-        kind = type(MASTERS[name].master).__name__
-        start = f"Momentum.ema_decay must be None with {kind}, got 0.8; {cure}"
-        assert refused[name].startswith(start)
-    with pytest.raises(ConfigError, match="ema_decay must be None with ElasticAveraging"):
-        fit(MASTERS["elastic"], crews(2), conf=AVERAGED)
-
-
-@pytest.mark.parametrize("name", by_kind([one for one in JOINT if one not in WITHOUT_AVERAGES]))
-def test_averaged_weights_are_those_of_one_process(name, crews):
-    """Of one that keeps no average: they are the mean of its weights after each update."""
-    row, workers, data = MASTERS[name], crews(2), Partitions(UNEVEN)
-    master = replace(row.master, **row.joint)
-    network, _ = fit(row, workers, data, AVERAGED, master=master)
-    plain = perceptron(optimizer=Momentum(learning_rate=0.1), l2=0.01)
-    seeded = replace(master, seed=plain.seed)
-    blocks = workers.load(data, schema_of(plain), master.records_per_block, seeded)
-    replica, weights = new_replica(plain), []
-    for epoch in range(EPOCHS):
-        for batch in joint_batches(master, blocks, workers, plain, epoch):
-            replica.step(batch, 0.1, len(weights) + 1, epoch)
-            weights.append(replica.params.astype(float))
-    assert network.state.iteration == len(weights)
-    factors = 0.8 ** np.arange(len(weights) - 1.0, -1, -1)
-    averaged = network.with_averaged_weights().state.params
-    assert_close(averaged, factors @ np.array(weights) / factors.sum())
-    assert_close(network.state.params, replica.params)
-    assert np.abs(averaged - replica.params).max() > 0.01, "else nothing was asked"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["servers, backup", "servers, bounded", "servers, at once"])
-def test_servers_average_the_weights_that_they_have(name, crews):
-    conf = perceptron(optimizer=Momentum(learning_rate=0.1, ema_decay=1e-4))
-    network, _ = fit(MASTERS[name], crews(2), conf=conf)
-    averaged = network.with_averaged_weights().state.params
-    assert_close(averaged, network.state.params, relative=1e-3)
-    assert (averaged != network.state.params).any()
 
 
 def assert_all_trained(network, history, counts):
@@ -423,68 +350,6 @@ def test_the_place_in_the_data_is_found_by_the_number_of_updates(name, crews):
     network.fit(Partitions(UNEVEN), None, row.master, crews(2), **options)
     assert network.state.counters == whole.state.counters
     assert_equal(network.state, whole.state)
-
-
-NOISY = ["averaging by peers", "updates past a threshold", "elastic", "elastic around a store"]
-KEEPING = {name: row.master for name, row in MASTERS.items()}
-KEEPING |= {f"{name}, of 1 bit": replace(MASTERS[name].master, codec="OneBit") for name in NOISY}
-
-
-class KeepingConf(NetworkConf):
-    """A conf that allows infinite constants, as live models do."""
-
-    keeps_constants = True
-
-
-def keeping_kind(name):
-    """Returns the kind of a row; a 1-bit row is its own, because that codec changes all numbers."""
-    return name if name not in MASTERS else type(KEEPING[name])
-
-
-@pytest.mark.parametrize("name", first_of_each(KEEPING, keeping_kind))
-def test_what_is_not_trained_keeps_its_bits(name, crews):
-    """Includes infinities, and numbers too large to multiply by a count of examples."""
-    frozen = [Frozen(layer=Dense(units=20)), Frozen(layer=BatchNorm())]
-    layers = [*frozen, Dense(units=5), BatchNorm(), Output(units=3)]
-    options = {"optimizer": Momentum(learning_rate=0.05), "l2": 0.01, "seed": 3}
-    conf = KeepingConf(input_shape=(4,), layers=layers, **options)
-    network = Network(conf)
-    start = replace(network.state, buffers=network.state.buffers.copy())
-    buffers = conf.buffers_layout.views(start.buffers)
-    buffers["frozen_2/mean"][1], buffers["frozen_2/variance"][1] = -3.4028235e38, np.inf
-    network = Network(conf, start)
-    network.fit(Partitions([30, 0, 25]), 2, KEEPING[name], crews(3))
-    for layout, which in ((conf.params_layout, "params"), (conf.buffers_layout, "buffers")):
-        after, before = (layout.views(getattr(s, which)) for s in (network.state, start))
-        kept = {key for key in before if (before[key] == after[key]).all()}
-        assert {key for key in before if "frozen" in key} <= kept < before.keys()
-
-
-HEAD = slice(4 * 5 + 5, None)
-OF_HEAD = TopK(17.5 / 43)  # sends 18 numbers, as many as the head has
-IN_ONE_MESSAGE = {"updates_per_round": 2, "codec": OF_HEAD} | SMALL
-CODED = {
-    "all-reduce": AllReduceSGD(**IN_ONE_MESSAGE),
-    "gradients shared": GradientSharing(share="gradients", **IN_ONE_MESSAGE),
-    "servers": ParameterServer(servers=1, **IN_ONE_MESSAGE),
-    "local SGD, in step": LocalSGD(period=2, parallel_from=9, **IN_ONE_MESSAGE),
-}
-
-
-@pytest.mark.parametrize("name", CODED)
-def test_gradients_of_what_does_not_move_take_no_room_in_messages(name, crews):
-    """Each message holds all numbers of the trained layer, so none is delayed."""
-    layers = [Dense(units=5, activation="tanh", rate_factor=0), Output(units=3)]
-    conf, master, workers = perceptron(layers=layers), CODED[name], crews(2)
-    data, network = Partitions([24, 24]), Network(conf)
-    network.fit(data, 1, master, workers)
-    expected = initial_params(conf).astype(float)
-    master = replace(master, seed=conf.seed)
-    blocks = workers.load(data, schema_of(conf), master.records_per_block, master)
-    for batch in joint_batches(master, blocks, workers, conf, 0):
-        _, slope = gradient(conf, expected, batch.features, batch.labels)
-        expected[HEAD] -= conf.optimizer.learning_rate * slope[HEAD]
-    np.testing.assert_allclose(network.state.params, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", by_kind(DIVERGING))
