@@ -37,7 +37,7 @@ def test_executors_get_the_type_of_the_storage(kind, storage):
 
 
 def test_results_are_vectors_again(spark):
-    frame = spark.createDataFrame([([1.0, 2.0],), ([3.0, 4.0],)], "x array<double>").repartition(1)
+    frame = spark.createDataFrame([([1.0, 2.0],), ([3.0, 4.0],)], "x array<double>").coalesce(1)
     frame = frame.select(array_to_vector("x").alias("x"))
     found = map_in_arrow(frame, lambda tables: tables, frame.schema)
     assert found.schema == frame.schema
