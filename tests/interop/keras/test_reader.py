@@ -304,6 +304,13 @@ def test_optimizers_without_a_twin_are_refused_unless_another_is_given():
     assert read_keras(model, compiled=False).network.conf.outputs == ()
 
 
+def test_an_average_of_the_weights_is_refused():
+    model = chain(L.Dense(2), shape=(3,))
+    model.compile(keras.optimizers.Adam(use_ema=True), "mse")
+    with pytest.raises(UnsupportedError, match="use_ema=True is not supported; give another one"):
+        read_keras(model)
+
+
 OLD = {
     "class_name": "Model",
     "keras_version": "2.4.0",

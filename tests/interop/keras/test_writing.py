@@ -7,7 +7,7 @@ import pytest
 
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.keras import read_keras, write_keras
-from sparkdl.nn import Adam, Dense, GraphBuilder, NetworkConf, Output, zoo
+from sparkdl.nn import Adam, Dense, GraphBuilder, Momentum, NetworkConf, Output, zoo
 from sparkdl.nn.layers import (
     LRN,
     LSTM,
@@ -170,6 +170,16 @@ def test_a_loss_or_an_optimizer_without_a_twin_is_a_note(tmp_path):
     assert "the optimizer Adam is not supported" in note
     model = keras.models.load_model(tmp_path / "a.keras")
     assert not model.compiled and model.count_params() == 15
+
+
+def test_an_average_of_the_weights_is_a_note(tmp_path):
+    optimizer = Momentum(learning_rate=0.1, ema_decay=0.9)
+    network = layers(Output(units=3), shape=(4,), optimizer=optimizer)
+    [note] = write_keras(network, tmp_path / "a.keras")
+    assert "ema_decay=0.9" in note and "with_averaged_weights" in note
+    model = keras.models.load_model(tmp_path / "a.keras")
+    assert model.compiled and model.optimizer.momentum == 0.9 and not model.optimizer.use_ema
+    assert len(model.optimizer.variables) == 2 + 2, "counts and rate, and a velocity of each array"
 
 
 FROZEN = {

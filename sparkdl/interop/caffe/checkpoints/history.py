@@ -26,8 +26,15 @@ def history_of(conf, state, layers=None):
     Raises
     ------
     UnsupportedError
-        If Caffe does not have the optimizer.
+        If Caffe does not have the optimizer, or if it keeps an average of the weights.
     """
+    for group in conf.groups:
+        if group.optimizer.ema_decay is not None:
+            raise UnsupportedError(
+                f"{group.optimizer.type_name}.ema_decay must be None for a .solverstate, got "
+                f"{group.optimizer.ema_decay}; Caffe keeps no averages: Network.save keeps this "
+                "one, and save_weights writes the weights of Network.with_averaged_weights()"
+            )
     history = []
     for factor, arrays in solver_histories(conf, state.slots.copy(), layers):
         for name in arrays:

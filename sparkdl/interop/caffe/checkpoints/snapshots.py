@@ -42,7 +42,7 @@ def save_snapshot(conf, state, prefix, layers=None, format="BINARYPROTO", name="
     Raises
     ------
     UnsupportedError
-        For an optimizer or a layer that Caffe does not have.
+        For an optimizer or a layer that Caffe does not have, or an average of the weights.
     CheckpointError
         If a file cannot be written.
     """

@@ -24,7 +24,7 @@ CROSS_ENTROPIES = {"class": "SparseCategoricalCrossentropy", "one_hot": "Categor
 
 
 def compile_config(conf, outputs):
-    """Returns (compile_config, None), or (None, the reason why there is none).
+    """Returns (compile_config, what it leaves out or None), or (None, why there is none).
 
     Parameters
     ----------
@@ -49,7 +49,13 @@ def compile_config(conf, outputs):
         }
     except SparkdlError as error:
         return None, f"the model is not compiled: {error}"
-    return settings, None
+    decay = conf.optimizer.ema_decay
+    if decay is None:
+        return settings, None
+    return settings, (
+        f"the average of the weights (ema_decay={decay}) is left out; write the network that "
+        "with_averaged_weights returns to have it as weights"
+    )
 
 
 def loss(layer):
@@ -69,8 +75,8 @@ def loss(layer):
 
 
 def optimizer(conf):
-    """Returns Keras's document of the optimizer, with clipping."""
-    ours = conf.optimizer
+    """Returns Keras's document of the optimizer, with clipping, without an average of weights."""
+    ours = replace(conf.optimizer, ema_decay=None)
     if len(conf.groups) > 1:
         raise UnsupportedError("optimizers of layers are not supported")
     kind, config = KINDS.get(type(ours), lambda ours: (None, {}))(ours)

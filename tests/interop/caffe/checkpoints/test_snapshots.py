@@ -209,6 +209,14 @@ def test_an_optimizer_that_caffe_lacks_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_average_of_the_weights_is_refused(tmp_path):
+    net = net_of(Momentum(learning_rate=0.1, ema_decay=0.9))
+    message = r"Momentum.ema_decay must be None for a .solverstate, got 0.9; .*no averages"
+    with pytest.raises(UnsupportedError, match=message):
+        save_snapshot(net.conf, start(net.conf), f"{tmp_path}/n", net.layers)
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_unknown_format_is_refused(tmp_path):
     net = net_of(Sgd(learning_rate=0.1))
     with pytest.raises(ConfigError, match="format must be one of BINARYPROTO, HDF5, got 'JSON'"):
