@@ -229,7 +229,8 @@ class Network(LocalInference):
         It is for predictions, evaluations and `save`; this network trains on from its own weights.
         An optimizer keeps the average where it has an `ema_decay`. Parameters of layers whose
         optimizer has none, rows of tables, and buffers, such as running means of BatchNorm, are as
-        in this network. `fit_full_batch` leaves the average as it is.
+        in this network. `fit_full_batch` and `pretrain` leave the average as it is. Before the
+        first update these are the weights of this network.
 
         Raises
         ------
@@ -245,6 +246,12 @@ class Network(LocalInference):
         >>> averaged = network.with_averaged_weights()
         """
         state, conf = self.state, self.conf
+        if conf.has_own_optimizer:
+            raise ConfigError(
+                f"{type(conf).__name__}.optimizer must be one of sparkdl with an ema_decay for an "
+                "average of the weights, got the framework's own; make the model with "
+                "optimizer=Adam(ema_decay=0.999) instead"
+            )
         if not averaged_groups(conf.groups):
             raise ConfigError(
                 f"{conf.optimizer.type_name}.ema_decay must be a number in (0, 1) for an average "

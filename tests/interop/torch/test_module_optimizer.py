@@ -257,3 +257,10 @@ def test_parameters_that_are_frozen_or_not_reached(crews):
     assert (frozen == 0.5).all() and transformer().unused.shape == (3,)
     slots = conf.slots_layout.views(network.state.slots)
     assert not slots["module/unused:exp_avg"].any() and slots["module/places:exp_avg"].any()
+
+
+def test_a_framework_s_optimizer_keeps_no_average():
+    network = Network(model("lenet", torch_optimizer=adamw))
+    message = "TorchModel.optimizer must be one of sparkdl with an ema_decay for an average"
+    with pytest.raises(ConfigError, match=message):
+        network.with_averaged_weights()

@@ -14,6 +14,11 @@ from sparkdl.nn.schedules import Schedule
 
 ITERATION, RATE = "iteration", "learning_rate"  # variables set from the update's number
 LAST = 2**30  # stands for larger iterations, too, as optimizers add to it in int32
+REFUSED = {  # options, and the cure
+    "use_ema": "leave it out and give KerasModel.optimizer with an ema_decay, such as "
+    "Adam(ema_decay=0.999), instead of keras_optimizer",
+    "gradient_accumulation_steps": "masters accumulate: AllReduceSGD(accumulate=4)",
+}
 BASE = 1.0  # rate given to an optimizer with a schedule; see LiveModel.base_rate
 
 
@@ -80,11 +85,11 @@ def build_optimizer(make: Any, model: Any) -> tuple[Any, float | Schedule]:
         if isinstance(rate, Schedule):
             give_rate(optimizer, BASE)
         optimizer.build(model.trainable_variables)
-    for name in ("use_ema", "gradient_accumulation_steps"):
+    for name, cure in REFUSED.items():
         if getattr(optimizer, name, None):
             raise ConfigError(
                 f"KerasModel.keras_optimizer must build an optimizer without {name}, got "
-                f"{getattr(optimizer, name)!r}; masters average and accumulate"
+                f"{getattr(optimizer, name)!r}; {cure}"
             )
     return optimizer, rate
 

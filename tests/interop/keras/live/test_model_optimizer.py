@@ -194,7 +194,7 @@ REFUSED = {
     "nothing": ({"keras_optimizer": lambda: None}, "must return a keras.optimizers.Optimizer"),
     "means": (
         {"keras_optimizer": lambda: keras.optimizers.SGD(0.1, use_ema=True)},
-        "without use_ema, got True",
+        "without use_ema, got True; leave it out and give KerasModel.optimizer with an ema_decay",
     ),
     "integers": ({"keras_optimizer": lambda: keras.optimizers.Adafactor(0.1)}, "float32, got bias"),
     "two": ({"optimizer": Adam(learning_rate=0.1)}, "optimizer must be left out with keras_optim"),
@@ -215,3 +215,10 @@ def test_servers_train_with_optimizers_of_sparkdl(crews):
     with pytest.raises(ConfigError, match="leave KerasModel.keras_optimizer out, or take AllRed"):
         fit(conf, ParameterServer(), crews(2), Partitions([8, 8]))
     assert fit(conf, AllReduceSGD(), crews(2), Partitions([8, 8])).state.slots.any()
+
+
+def test_a_framework_s_optimizer_keeps_no_average():
+    network = Network(model(keras_optimizer=adamw))
+    message = "KerasModel.optimizer must be one of sparkdl with an ema_decay for an average"
+    with pytest.raises(ConfigError, match=message):
+        network.with_averaged_weights()
