@@ -191,14 +191,14 @@ CURES = {
         "usescale": "it is called scale here",
     },
     "Optimizer": {
+        "amsgrad": "write AMSGrad(learning_rate=0.001)",
         "clipnorm": CLIPPING,
         "clipvalue": NETWORK.format("clipping=ClipValue(limit=0.5)"),
+        "emaoverwritefrequency": f"leave it out: weights stay as trained; {AVERAGE}",
         "globalclipnorm": CLIPPING,
         "lrpolicy": "it is learning_rate: StepSchedule(...) and other schedules",
         "nesterov": "write Nesterov(learning_rate=0.01, momentum=0.9)",
-        "emaoverwritefrequency": f"leave it out: weights stay as trained; {AVERAGE}",
         "useema": f"write ema_decay=0.999; {AVERAGE}",
-        "amsgrad": "write AMSGrad(learning_rate=0.001)",
     },
     "Sgd": {"momentum": MOMENTUM},
     "Layer type": {
