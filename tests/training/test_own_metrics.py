@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sparkdl.data import Arrays
 from sparkdl.errors import ConfigError
 from sparkdl.training.network import Network
 from sparkdl.training.report.run_log import RunLog
@@ -11,9 +12,10 @@ from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.saving.model_checkpoint import ModelCheckpoint
 from sparkdl.training.workers.this_process import ThisProcess
-from tests.training.evaluation.own_metrics import METRICS, Unsendable, broken, f2
+from tests.training.evaluation.own_metrics import METRICS, ErrorRate, Unsendable, broken, f2
 from tests.training.evaluation.test_metrics import CONF, draw
 from tests.training.master_table import MASTERS
+from tests.training.problems import branches
 
 DRIVER = MASTERS["averaging by the driver"].master
 KINDS = {type(row.master): name for name, row in reversed(MASTERS.items())}
@@ -116,3 +118,35 @@ def test_what_cannot_work_is_refused_before_the_fit(case):
     options, metrics, says = REFUSED[case]
     with pytest.raises(ConfigError, match=says):
         fit([], metrics, **options)
+
+
+class KeepBoth(Listener):
+    """Keeps what another network evaluates with the weights of each epoch, in this process."""
+
+    def __init__(self, data, metrics):
+        self.given, self.seen = (data, metrics), []
+
+    def on_epoch(self, report, state):
+        (data, metrics), network = self.given, Network(branches(), state)
+        alone = network.evaluate(data, metrics=metrics).figures()
+        own = network.evaluate(data, output="size").figures()
+        alone |= {f"second/{name}": value for name, value in own.items()}
+        self.seen.append((report.validation.figures(), alone))
+
+
+@pytest.mark.parametrize("name", ["averaging by the driver", "averaging by peers"])
+def test_a_second_output_has_the_figures_of_one_process(name):
+    rng = np.random.default_rng(0)
+    inputs = {"left": rng.normal(size=(60, 2)), "right": rng.normal(size=(60, 3))}
+    labels = {"kind": rng.integers(0, 2, 60), "size": rng.normal(size=60)}
+    data = Arrays(inputs, labels)
+    metrics = {"second": "size", "rate": ErrorRate}
+    keep, master = KeepBoth(data, metrics), MASTERS[name].master
+    assert master.resident == (name == "averaging by peers")
+    options = {"validation": data, "metrics": metrics, "listeners": [keep]}
+    Network(branches()).fit(data, 2, master, **options)
+    assert len(keep.seen) == 2
+    for found, alone in keep.seen:
+        assert {"loss", "accuracy", "rate", "second/loss", "second/r2"} <= set(found)
+        assert found == pytest.approx(alone, rel=1e-5)
+        assert found["second/loss"] == pytest.approx(found["second/mse"], rel=1e-5)
