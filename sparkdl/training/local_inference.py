@@ -132,15 +132,16 @@ class LocalInference:
         return result
 
     @refuse_unknown_options
-    def score(self, data: Data) -> float:
-        """Returns the mean loss over the examples of a Batch, pair or source."""
-        return self.evaluate(data).loss
+    def score(self, data: Data, *, output: str | None = None) -> float:
+        """Returns the mean loss over a Batch, pair or source; `output` is as in `evaluate`."""
+        return self.evaluate(data, output=output).loss
 
     @refuse_unknown_options
     def score_examples(self, data: Data) -> np.ndarray:
         """Returns the loss of each example of a Batch, pair or source, (n,) float32.
 
-        It is that of training without regularization, times the example's weight if it has one.
+        It is that of the whole network in training, without regularization, times the example's
+        weight if it has one.
         """
         batches, replica = self._batches(as_source(data), labels=True), self._load()
         parts = [replica.losses(batch)[1] for batch in batches]

@@ -235,10 +235,12 @@ class NetworkInUse(ExampleLosses):
         weights: str | None = None,
         transform: Change | Literal[False] | None = None,
         device: str | None = None,
+        output: str | None = None,
     ) -> float:
-        """Returns the mean loss over labelled data; the options are those of `evaluate`."""
+        """Returns the mean loss over labelled data; each option is as in `evaluate`."""
         options: dict[str, Any] = {"features": features, "label": label, "weights": weights}
-        return self.evaluate(data, transform=transform, device=device, **options).loss
+        options |= {"transform": transform, "device": device, "output": output}
+        return self.evaluate(data, **options).loss
 
     def evaluate_by(
         self,

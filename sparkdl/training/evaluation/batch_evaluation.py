@@ -1,10 +1,11 @@
 """Evaluation of a replica on batches, in any process."""
 
+from copy import copy
 from itertools import chain
 
 from sparkdl.training.evaluation import evaluation_for
 from sparkdl.training.evaluation.count_arrays import counts_of, with_counts
-from sparkdl.training.evaluation.metric_counts import MetricCounts
+from sparkdl.training.evaluation.metric_counts import MetricCounts, naming_metric
 from sparkdl.training.evaluation.selection import predictions_to_judge, weights_to_judge
 from sparkdl.training.evaluation.wrong_records import WrongRecords
 from sparkdl.training.inputs.minibatch import prepare_minibatch
@@ -40,8 +41,10 @@ class Evaluator:
         self.metrics = MetricCounts() if metrics is None else metrics
 
     def with_metrics(self, metrics):
-        """Returns an Evaluator with these MetricCounts."""
-        return type(self)(self.conf, self.transform, metrics, self.output)
+        """Returns a copy with these MetricCounts."""
+        made = copy(self)
+        made.metrics = metrics
+        return made
 
     def new(self):
         """Returns an Evaluation without examples."""
@@ -89,8 +92,9 @@ def evaluate_batches(replica, batches, evaluation, output=None):
         counted = judge(replica, batch, prediction, losses, output)
         evaluation.add(*counted)
         evaluation.metrics.add(*counted)
-        for other, counts in evaluation.metrics.by_output:
-            counts.add(*judge(replica, batch, *replica.losses(batch, other), other))
+        for name, other, counts in evaluation.metrics.by_output:
+            with naming_metric(name):
+                counts.add(*judge(replica, batch, *replica.losses(batch, other), other))
         wrong.add(batch, prediction, losses, batch.ids)
     evaluation.wrong += wrong.examples()
 

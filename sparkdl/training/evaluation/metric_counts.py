@@ -51,9 +51,9 @@ class MetricCounts:
         return MetricCounts(made, self.functions, self.outputs)
 
     @property
-    def by_output(self) -> list[tuple[str, Any]]:
-        """[(output layer, its Evaluation)] of the metrics that are outputs."""
-        return [(output, self.evaluations[name]) for name, output in self.outputs.items()]
+    def by_output(self) -> list[tuple[str, str, Any]]:
+        """[(name, output layer, its Evaluation)] of the metrics that are outputs."""
+        return [(name, output, self.evaluations[name]) for name, output in self.outputs.items()]
 
     def add(
         self,
@@ -83,13 +83,28 @@ class MetricCounts:
         """
         found: dict[str, float] = {}
         for name, evaluation in self.evaluations.items():
-            with naming_metric(name):
-                figures = evaluation.figures().items()
-            for figure, value in figures:
-                is_only = len(figures) == 1 and name not in self.outputs
-                whole = name if is_only else f"{name}/{figure}"
-                found[whole] = require_number(whole, value)
+            found |= self._figures_of(name, evaluation)
         return found | {name: self.values.get(name, np.nan) for name in self.functions}
+
+    def _figures_of(self, name, evaluation):
+        with naming_metric(name):
+            figures = evaluation.figures().items()
+        is_only = len(figures) == 1 and name not in self.outputs
+        named = {name if is_only else f"{name}/{figure}": value for figure, value in figures}
+        return {whole: require_number(whole, value) for whole, value in named.items()}
+
+    def require_own_figures(self) -> None:
+        """Raises ConfigError if two metrics have a figure of the same name."""
+        owners: dict[str, str] = {}
+        each = [(name, self._figures_of(name, one)) for name, one in self.evaluations.items()]
+        for name, figures in (*each, *((name, [name]) for name in self.functions)):
+            for figure in figures:
+                if figure in owners:
+                    raise ConfigError(
+                        f"metrics[{owners[figure]!r}] and metrics[{name!r}] must have figures of "
+                        f"different names, got {figure!r} of both; rename one of them"
+                    )
+                owners[figure] = name
 
     @property
     def score_bytes(self) -> int:
@@ -111,6 +126,11 @@ class MetricCounts:
         if names[0] != names[1]:
             raise ConfigError(
                 f"cannot merge evaluations whose metrics differ: {names[0]} and {names[1]}"
+            )
+        if self.outputs != other.outputs:
+            raise ConfigError(
+                "cannot merge evaluations whose outputs of metrics differ: "
+                f"{self.outputs} and {other.outputs}"
             )
         pairs = {name: (one, other.evaluations[name]) for name, one in self.evaluations.items()}
         merged = {name: one.merge(more) for name, (one, more) in pairs.items()}

@@ -7,6 +7,7 @@ from sparkdl.errors import ConfigError, DataError, brief
 from sparkdl.training.evaluation.base import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import new_evaluation
 from sparkdl.training.evaluation.metric_counts import MetricCounts, naming_metric, require_number
+from sparkdl.training.evaluation.selection import column_to_judge
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reports import EpochReport, ValidationReport
 
@@ -117,7 +118,8 @@ def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Met
     Raises
     ------
     ConfigError
-        For a metric of another kind, or without a name of its own.
+        For a metric of another kind, without a name of its own, or with a figure of the name of
+        another; where the output to evaluate reads no labels.
     """
     evaluations, functions, outputs = {}, {}, {}
     layers = [place.name for place in conf.outputs_with_labels]
@@ -131,6 +133,9 @@ def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Met
         else:
             raise ConfigError(f"metrics[{name!r}] must be {KINDS}, got {brief(metric)}")
     metrics = Metrics(MetricCounts(evaluations, tuple(functions), outputs), functions)
+    if metrics:
+        column_to_judge(conf, output)
+        metrics.counts.require_own_figures()
     figures = new_evaluation(conf, output).figures() if metrics else {}
     taken = sorted(set(figures) & set(metrics.names))
     if taken:
@@ -147,7 +152,8 @@ def by_name(given, layers):
         return {}
     if not isinstance(given, Mapping):
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise ConfigError(f"metrics must be {{name: metric}}, got {brief(given)}")
+            cure = f"; give [{given!r}]" if isinstance(given, str) and given in layers else ""
+            raise ConfigError(f"metrics must be {{name: metric}}, got {brief(given)}{cure}")
         return named(list(given), layers)
     for name in given:
         if not isinstance(name, str) or not name:

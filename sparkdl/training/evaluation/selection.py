@@ -33,10 +33,7 @@ def predictions_to_judge(replica, batch, predictions, losses, output=None):
         If the output has no labels.
     """
     place = replica.conf.output_named(output)
-    column = replica.conf.label_column(place)
-    if column is None:
-        raise ConfigError(f"{place.name} reads no labels, so there is nothing to evaluate it with")
-    labels = batch.columns[column]
+    labels = batch.columns[column_to_judge(replica.conf, output)]
     if place.layer.loss.of_sequence:
         return predictions, labels, losses
     counted = count_places(replica, batch, predictions, output)
@@ -49,6 +46,23 @@ def predictions_to_judge(replica, batch, predictions, losses, output=None):
         (labels.reshape(-1) if labels.ndim < predictions.ndim else rows(labels))[flat],
         np.repeat(each, counted.sum(axis=1)),
     )
+
+
+def column_to_judge(conf, output=None):
+    """Returns the column of an output's labels; None: of the main output.
+
+    Raises ConfigError with the outputs that read labels if this one reads none.
+    """
+    place = conf.output_named(output)
+    column = conf.label_column(place)
+    if column is None:
+        known = [one.name for one in conf.outputs_with_labels]
+        says = f"{place.name} reads no labels, so there is nothing to evaluate it with"
+        if known:
+            says += f"; give output={known[0]!r} to evaluate, "
+            says += f"or one of {known} the largest loss_weight"
+        raise ConfigError(says)
+    return column
 
 
 def weights_to_judge(replica, batch, predictions, output=None):

@@ -91,6 +91,7 @@ def test_each_of_several_outputs_is_evaluated_as_in_one_process(output, spark, s
         found = net.evaluate(records, output=output, metrics=own)
         assert found.examples == n
         assert found.figures() == pytest.approx(wanted, rel=1e-6)
+    assert net.score(rdd, output=output) == pytest.approx(wanted["loss"], rel=1e-6)
 
 
 def test_an_unknown_output_is_refused_before_any_job(spark, sc):

@@ -7,7 +7,9 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 
 from sparkdl.spark.inference.output_columns import CLASSES, YES_OR_NO
 from sparkdl.spark.inference.threshold_evaluator import ThresholdCounts, ThresholdEvaluator
+from sparkdl.training.evaluation import Classification
 from sparkdl.training.evaluation.batch_evaluation import new_evaluation
+from sparkdl.training.evaluation.metrics import metrics_of
 from tests.spark.networks import plain
 
 Y = np.array([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]], np.float32)
@@ -71,3 +73,11 @@ def test_places_are_the_ranks_of_the_shares():
     evaluator = ThresholdEvaluator(plain(), None, CLASSES, (1.0, 1.0, 1.0))
     expected = rankdata(y[:, ::-1], axis=1, method="ordinal")[:, ::-1] / 3
     np.testing.assert_allclose(evaluator.decide(y), expected)
+
+
+def test_it_keeps_its_options_with_metrics():
+    evaluator = ThresholdEvaluator(plain(), None, CLASSES, (1.0, 2.0, 3.0))
+    counts = metrics_of([Classification], plain()).counts
+    made = evaluator.with_metrics(counts)
+    assert (made.kind, made.thresholds) == (CLASSES, (1.0, 2.0, 3.0))
+    assert made.metrics is counts and evaluator.metrics is not counts

@@ -5,7 +5,7 @@ import pytest
 from sklearn import metrics
 
 from sparkdl.data import Batch
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.evaluations import Classification, MultiLabelEvaluation, Regression
 from sparkdl.nn import (
     LSTM,
@@ -23,6 +23,7 @@ from sparkdl.nn import (
 )
 from sparkdl.nn.layers.outputs.base import REDUCTIONS
 from sparkdl.nn.losses import Ctc
+from sparkdl.training.evaluation.metrics import metrics_of
 from sparkdl.training.network import Network
 
 N = 50
@@ -206,6 +207,54 @@ def test_the_only_output_has_the_same_figures_by_its_name(make, draw, rng):
     [place] = network.conf.outputs
     named = network.evaluate(batch, output=place.name)
     assert named.figures() == pytest.approx(network.evaluate(batch).figures(), rel=1e-6)
+
+
+def test_evaluations_of_other_outputs_do_not_merge(rng):
+    network, batch = Network(branches()), batch_of(columns_of(rng))
+    first, second, other = (
+        network.evaluate(batch, metrics={"x": name}) for name in ("size", "size", "yes")
+    )
+    assert first.merge(second).examples == 2 * N
+    message = "outputs of metrics differ: {'x': 'size'} and {'x': 'yes'}"
+    with pytest.raises(ConfigError, match=message):
+        first.merge(other)
+
+
+def test_an_error_of_an_output_beside_the_main_one_names_it(rng, monkeypatch):
+    def fail(*given):
+        raise DataError("labels must be finite")
+
+    monkeypatch.setattr(Regression, "add", fail)
+    with pytest.raises(ConfigError, match=r"metrics\['x'\]: labels must be finite"):
+        Network(branches()).evaluate(batch_of(columns_of(rng)), metrics={"x": "size"})
+
+
+def unlabelled():
+    """Returns a network whose main output reads no labels, beside one that reads them."""
+    build = GraphBuilder(x=(2,))
+    build.add(Dense(units=2), "x", name="again")
+    build.add(Comparison(loss="mse", loss_weight=2.0), "again", "x", name="same")
+    build.add(Output(units=3), "x", name="kind")
+    return build.conf(seed=3)
+
+
+def test_a_main_output_without_labels_is_refused_with_those_that_have_them(rng):
+    network, x = Network(unlabelled()), rng.normal(size=(N, 2)).astype(np.float32)
+    batch = batch_of({"features": x, "labels": rng.integers(0, 3, N).astype(np.int32)})
+    message = r"^same reads no labels, so .* with; give output='kind' to evaluate, or one of "
+    message += r"\['kind'\] the largest loss_weight$"
+    for own in None, ["kind"]:
+        with pytest.raises(ConfigError, match=message):
+            network.evaluate(batch, metrics=own)
+    with pytest.raises(ConfigError, match=message):
+        metrics_of(["kind"], network.conf)  # before a fit
+    assert network.evaluate(batch, output="kind").examples == N
+
+
+def test_the_score_of_an_output_is_its_loss(rng):
+    network, batch = Network(branches()), batch_of(columns_of(rng))
+    assert network.score(batch, output="size") == network.evaluate(batch, output="size").loss
+    assert network.score(batch) == network.evaluate(batch).loss
 
 
 @pytest.mark.parametrize("output", ["knd", "same", "dense", "", 3])

@@ -134,6 +134,15 @@ WRONG = {
     "one name twice": ([hits, hits], "one name each"),
     "a name that is none": ({1: hits}, "names that are texts, got 1"),
     "a known name": ({"auc": hits}, r"do not have yet, got \['auc'\]; those are \['loss', 'acc"),
+    "an output alone": ("output_1", r"{name: metric}, got 'output_1'; give \['output_1'\]$"),
+    "a figure of another": (
+        {"output_1": "output_1", "output_1/loss": hits},
+        r"metrics\['output_1'\] and metrics\['output_1/loss'\] must have .*'output_1/loss' of both",
+    ),
+    "a figure of two": (
+        {"a": Classification, "a/accuracy": ErrorRate},
+        r"metrics\['a'\] and metrics\['a/accuracy'\] must have .*'a/accuracy' of both; rename one",
+    ),
     "another kind": ({"r": Regression}, r"metrics\['r'\]: predictions .* need labels .*, got \("),
     "other options": (
         {"m": MultiLabelEvaluation(2)},
