@@ -1,6 +1,6 @@
 """Methods that refuse unknown options and suggest the right ones."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import wraps
 from inspect import signature
 from typing import ParamSpec, TypeVar
@@ -25,7 +25,10 @@ def refuse_unknown_options(method: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(method)
     def checked(*values: P.args, **options: P.kwargs) -> R:
-        check_names(options, known, known_class(values[0], home) if values else home, call)
+        unknown = next((name for name in options if name not in known), None)
+        if unknown is not None:
+            owner = known_class(values[0], home) if values else home
+            raise unknown_option(unknown, known, owner, call)
         if known[:1] == ["data"] and len(values) > 1:
             refuse_separate_labels(known_class(values[0], home), call, known, values[1:])
         return method(*values, **options)
@@ -33,13 +36,11 @@ def refuse_unknown_options(method: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
-def check_names(names: Iterable[str], known: Collection[str], owner: str, call: str) -> None:
-    """Raises ConfigError for the first name that is not a known option, with a suggestion."""
-    for name in names:
-        if name not in known:
-            cure = cure_of(name, owner, call, known) or suggestion(name, known)
-            place = owner if call == "__init__" else f"{owner}.{call}"
-            raise ConfigError(f"{place} has no option {brief(name)}{cure}")
+def unknown_option(name: str, known: Collection[str], owner: str, call: str) -> ConfigError:
+    """Returns the error for an option that a method of a class does not have, with a suggestion."""
+    cure = cure_of(name, owner, call, known) or suggestion(name, known)
+    place = owner if call == "__init__" else f"{owner}.{call}"
+    return ConfigError(f"{place} has no option {brief(name)}{cure}")
 
 
 def known_class(one: object, home: str) -> str:

@@ -7,7 +7,7 @@ from pyspark import keyword_only
 from pyspark.ml import Estimator
 from pyspark.sql import DataFrame
 
-from sparkdl.config.calls import check_names
+from sparkdl.config.calls import unknown_option
 from sparkdl.ml.checkpoint_folders import check_param_maps
 from sparkdl.ml.params import FitParams
 from sparkdl.ml.persistence import SavedStage
@@ -22,9 +22,11 @@ class NetworkEstimator(Estimator[Any], FitParams, SavedStage):
     @keyword_only
     def setParams(self, **params: Any) -> Self:
         """Sets Params by name, as the constructor does; ConfigError for names of none."""
-        given = self._input_kwargs
-        check_names(given, [param.name for param in self.params], type(self).__name__, "__init__")
-        return self._set(**given)
+        known = [param.name for param in self.params]
+        for name in self._input_kwargs:
+            if name not in known:
+                raise unknown_option(name, known, type(self).__name__, "__init__")
+        return self._set(**self._input_kwargs)
 
     def fitMultiple(
         self, dataset: DataFrame, paramMaps: Sequence[dict[Any, Any]]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from threading import RLock
 from typing import Protocol
 
 from sparkdl.errors import UnsupportedError
@@ -17,6 +18,7 @@ MODULES = {
 PROBES = {
     "cuda": "sparkdl.engine.backends.cuda.device.gpu_selection"
 }  # modules that look for a backend's device
+LOCK = RLock()
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Backend(Protocol):
     """Lowers nodes to kernels: `lower` is given the arrays and returns a call bound to them.
 
     This is all that the rest of the package uses of a backend; each module in MODULES has one as
-    BACKEND.
+    BACKEND, which may be made at the first access.
     """
 
     name: str
@@ -116,7 +118,8 @@ def get(name):
         return fastest()
     if name not in MODULES:
         raise UnsupportedError(f"backend must be one of {[AUTO, *names()]}, got {name!r}")
-    return import_module(MODULES[name]).BACKEND
+    with LOCK:  # else several threads may make one each
+        return import_module(MODULES[name]).BACKEND
 
 
 def absent(name):

@@ -12,21 +12,14 @@ from functools import partial
 from typing import Any
 
 import pyarrow
-import pyspark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 from pyspark.sql.udf import UserDefinedFunction, _wrap_function
 
 from sparkdl.spark.inference.sent_types import hide_classes
+from sparkdl.spark.jobs.release import PYSPARK
 from sparkdl.spark.jobs.sent_function import SentFunction
 
-
-def release_of(version: str) -> tuple[int, ...]:
-    """Returns the first two numbers of a version of Spark."""
-    return tuple(map(int, version.split(".")[:2]))
-
-
-PYSPARK = release_of(pyspark.__version__)
 TAKES_VECTORS = PYSPARK >= (3, 5)
 MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF
 

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow
 
 from sparkdl.errors import ConfigError
-from sparkdl.spark.inference.arrow_map import PYSPARK, release_of
 from sparkdl.spark.inference.predictions import arrow_column, brief_errors, check_tables
+from sparkdl.spark.jobs.release import PYSPARK, release_of
 
 FIRST_ARROW_UDFS = 4, 1
 HAS_ARROW_UDFS = PYSPARK >= FIRST_ARROW_UDFS

@@ -11,9 +11,9 @@ import sys
 from contextlib import suppress
 from zipimport import zipimporter
 
-import pyspark
+from sparkdl.spark.jobs.release import PYSPARK
 
-IS_CALLED_BEFORE_EACH_TASK = tuple(map(int, pyspark.__version__.split(".")[:2])) < (4, 2)
+IS_CALLED_BEFORE_EACH_TASK = PYSPARK < (4, 2)
 READ = {}  # {archive: what its file was when its directory was last read}
 
 

@@ -141,12 +141,12 @@ class Trainer:
         if self.master.resident:
             extra[BEGUN] = (resumed or {}).get(BEGUN)
         self.phases.end("starting")
-        rounds = blocks, state, first + epochs
-        plan = self._plan(*rounds, extra, history)
+        last = first + epochs
+        plan = self._plan(blocks, state, last, extra, history)
         self._tell(self.listeners.on_fit_start, plan)
         self.state, self.history, self.extra = state, history, extra
         try:
-            with closing(self._events(*rounds, transform, extra, due)) as events:
+            with closing(self._events(blocks, state, last, transform, extra, due)) as events:
                 for event in events:
                     event.end(self.phases)
                     self.state = event.state or self.state

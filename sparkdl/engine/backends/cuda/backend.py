@@ -158,7 +158,7 @@ def run_all(calls):
 def __getattr__(name):
     """Returns BACKEND, created at the first access: importing this module touches no device."""
     if name != "BACKEND":
-        raise AttributeError(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return make_backend()
 
 

@@ -15,7 +15,6 @@ Compiled loops are not affected: the split of their sums depends on shapes alone
 from copy import copy
 from dataclasses import replace
 from functools import cache, partial
-from threading import Lock
 
 import numpy as np
 
@@ -296,7 +295,6 @@ LOWERINGS = {
     RelayoutOp: relayout,
 }
 
-LOCK = Lock()
 NARROW = {  # lowered to oneDNN for bfloat16 only
     ReluOp: spread_arrays(elementwise.relu),
     ReluGradOp: spread_arrays(elementwise.relu_gradient),
@@ -315,8 +313,7 @@ def __getattr__(name):
     """Returns BACKEND, created at the first access: importing this module loads no library."""
     if name != "BACKEND":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with LOCK:  # the cache alone lets several threads make one each
-        return make_backend()
+    return make_backend()
 
 
 @cache
