@@ -6,7 +6,11 @@ from itertools import chain
 from sparkdl.training.evaluation import evaluation_for
 from sparkdl.training.evaluation.count_arrays import counts_of, with_counts
 from sparkdl.training.evaluation.metric_counts import MetricCounts, naming_metric
-from sparkdl.training.evaluation.selection import predictions_to_judge, weights_to_judge
+from sparkdl.training.evaluation.selection import (
+    column_to_judge,
+    predictions_to_judge,
+    weights_to_judge,
+)
 from sparkdl.training.evaluation.wrong_records import WrongRecords
 from sparkdl.training.inputs.minibatch import prepare_minibatch
 
@@ -35,8 +39,7 @@ class Evaluator:
     """
 
     def __init__(self, conf, transform=None, metrics=None, output=None):
-        if output is not None:
-            conf.output_named(output)
+        column_to_judge(conf, output)
         self.conf, self.transform, self.output = conf, transform, output
         self.metrics = MetricCounts() if metrics is None else metrics
 

@@ -25,6 +25,7 @@ from sparkdl.nn.layers.outputs.base import REDUCTIONS
 from sparkdl.nn.losses import Ctc
 from sparkdl.training.evaluation.metrics import metrics_of
 from sparkdl.training.network import Network
+from sparkdl.training.workers.this_process import ThisProcess
 
 N = 50
 
@@ -238,6 +239,11 @@ def unlabelled():
     return build.conf(seed=3)
 
 
+class NoWorkers(ThisProcess):
+    def load(self, *given):
+        raise AssertionError("records were read")
+
+
 def test_a_main_output_without_labels_is_refused_with_those_that_have_them(rng):
     network, x = Network(unlabelled()), rng.normal(size=(N, 2)).astype(np.float32)
     batch = batch_of({"features": x, "labels": rng.integers(0, 3, N).astype(np.int32)})
@@ -248,6 +254,8 @@ def test_a_main_output_without_labels_is_refused_with_those_that_have_them(rng):
             network.evaluate(batch, metrics=own)
     with pytest.raises(ConfigError, match=message):
         metrics_of(["kind"], network.conf)  # before a fit
+    with pytest.raises(ConfigError, match=message):
+        network.fit(batch, workers=NoWorkers(), validation=batch)
     assert network.evaluate(batch, output="kind").examples == N
 
 
