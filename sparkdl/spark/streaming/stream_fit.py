@@ -21,6 +21,7 @@ from sparkdl.spark.jobs.job import message, reason
 from sparkdl.spark.records.data_frames import uri
 from sparkdl.spark.records.kept_data import keeping_nothing
 from sparkdl.spark.streaming.stream_folder import StreamFolder
+from sparkdl.training.fit.network_fit import require_tests
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
 
@@ -161,6 +162,8 @@ def fit_micro_batches(net, frame, trigger, options, listeners, checkpoints, mark
         raise ConfigError(f"{others} must be left out where data is a stream")
     if net.recipe is not None:
         raise ConfigError("data must not be a stream where a solver file says when to stop")
+    given = (options[name] for name in ("validation", "validation_split"))
+    require_tests(None, None, options["metrics"], *given)
     listeners = tuple(listeners)
 
     def fit(batch, listener):

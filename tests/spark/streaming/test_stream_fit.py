@@ -216,6 +216,7 @@ def test_a_record_that_cannot_be_used_and_a_file_that_cannot_be_read(spark, fold
 REFUSED = [
     ({"trigger": {"often": 3}}, "cannot be started with trigger .*often"),
     ({"trigger": {"processingTime": "x"}}, "cannot be started with trigger"),
+    ({"metrics": [max]}, "^metrics must be left out where there is no validation data, got "),
     ({"resume": "a"}, "'resume'. must be left out where data is a stream"),
     ({"checkpoints": Checkpoints(path="memory://no", every_rounds=3)}, "every_rounds must be None"),
     ({"checkpoints": Checkpoints(path="memory://no")}, 'No FileSystem for scheme "memory"'),
@@ -224,8 +225,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("options, message", REFUSED, ids=str)
 def test_options_are_refused(spark, folder, options, message):
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigError, match=message) as refused:
         SparkNetwork(spark, rich(), MASTER).fit(stream(spark, folder), **options)
+    assert not hasattr(refused.value, "__notes__"), "not only at a micro-batch"
 
 
 def test_streams_and_what_is_none_are_not_mixed_up(spark, folder):
