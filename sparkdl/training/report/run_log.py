@@ -18,7 +18,8 @@ class RunLog(RunListener):
 
     `sparkdl report FOLDER` makes a page of it, of several folders a page that compares them. A
     round of two workers takes less than 200 bytes. A fit that resumes from a checkpoint
-    (`fit(resume=...)`) continues the file; a new one replaces it.
+    (`fit(resume=...)`) continues the file; a new one replaces it with its first round
+    or evaluation, so a fit that is refused, or fails before, leaves it as it is.
 
     Parameters
     ----------
@@ -38,18 +39,25 @@ class RunLog(RunListener):
     def __init__(self, folder: str | PathLike[str]) -> None:
         super().__init__("")
         self.path = Path(files.local_path(folder), LOG)
+        self._held: list[str] = []  # lines that wait for the event that replaces an older log
         self._known: dict[str, Any] = {}  # values of the last round written
         self._seen: Any = None  # the last LayerReport written
 
     def on_fit_start(self, plan: Any) -> None:
         super().on_fit_start(plan)
         self._known = {"rounds_in_epoch": plan.rounds_in_epoch, "rate_factor": 1.0}
-        goes_on = plan.epoch or plan.round
-        self._write(run_lines.start_line(plan), "a" if goes_on else "w")
-        self._write(run_lines.phases_line(plan.history.phases))
+        lines = [run_lines.start_line(plan)]
+        lines.append(run_lines.phases_line(plan.history.phases))
         self._seen, inspection = None, plan.history.inspection
         if inspection is not None:
-            self._write(run_lines.costs_line(inspection))
+            lines.append(run_lines.costs_line(inspection))
+        goes_on = plan.epoch or plan.round
+        self._append("")  # before a fit: whether it can be written at all
+        if goes_on or not self.path.stat().st_size:
+            self._held = []
+            self._write("\n".join(lines))
+        else:
+            self._held = lines
 
     def on_round(self, report: Any, state: Any) -> None:
         super().on_round(report, state)
@@ -75,6 +83,8 @@ class RunLog(RunListener):
 
     def on_fit_end(self, history: Any) -> None:
         super().on_fit_end(history)
+        if self._held:  # the fit was refused: nothing has happened
+            return
         self._write(run_lines.weights_line(weights_of(self._run)))
         if history.inspection is not None:
             self._write_layers()
@@ -94,13 +104,20 @@ class RunLog(RunListener):
                 self._write(run_lines.layers_line(report))
         self._seen = inspection.layers[-1]
 
-    def _write(self, line, mode="a"):
+    def _write(self, line):
         """Writes a complete line at once, so that at most the last is unfinished for a reader."""
+        if self._held:
+            line, self._held = "\n".join([*self._held, line]), []
+            self._append(line + "\n", "w")
+        else:
+            self._append(line + "\n")
+
+    def _append(self, text, mode="a"):
         try:
-            if mode == "w" or not self.path.exists():
+            if not self.path.exists():
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open(mode, encoding="utf-8") as file:
-                file.write(line + "\n")
+                file.write(text)
         except OSError as error:
             text = f"{self.path}: cannot be written: {error.strerror or error}"
             raise DataError(text) from error

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparkdl.errors import DataError, DivergedError
+from sparkdl.errors import ConfigError, DataError, DivergedError
 from sparkdl.nn import Momentum
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -21,6 +21,7 @@ from sparkdl.training.report.run_log import LOG, RunLog
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.inspection import ArrayFigures, LayerReport
 from sparkdl.training.reporting.lambda_listener import LambdaListener
+from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.local import LocalWorkers
@@ -71,6 +72,22 @@ def test_a_fit_is_read_as_it_was_written(tmp_path):
     assert found.evaluation.wrong == list(evaluation().wrong)
     shown = page([found])
     assert "&lt;bee&gt;" in shown and "Confusion matrix" in shown and "Calibration" in shown
+
+
+class Refusing(Listener):
+    def on_fit_start(self, plan):
+        raise ConfigError("not this fit")
+
+
+def test_a_fit_that_is_refused_leaves_the_log_of_the_last_one(tmp_path):
+    fit(RunLog(tmp_path))
+    before = (tmp_path / LOG).read_bytes()
+    with pytest.raises(ConfigError, match="not this fit"):
+        fit(RunLog(tmp_path), Refusing())
+    assert (tmp_path / LOG).read_bytes() == before
+    with pytest.raises(ConfigError, match="not this fit"):
+        fit(RunLog(tmp_path / "new"), Refusing())
+    assert read_run(tmp_path / "new").history.rounds == []
 
 
 @pytest.mark.parametrize(
