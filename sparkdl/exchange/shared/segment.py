@@ -8,6 +8,7 @@ import mmap
 import os
 import secrets
 import struct
+from contextlib import contextmanager
 
 from sparkdl.errors import DataError, WorkerError
 
@@ -33,7 +34,8 @@ class Segment:
     def create(cls):
         """Creates a segment; it holds a random token until it is allocated."""
         segment = cls(os.memfd_create(NAME))
-        os.write(segment.file, secrets.token_bytes(TOKEN_BYTES))
+        with segment._closing_on_error():
+            os.write(segment.file, secrets.token_bytes(TOKEN_BYTES))
         return segment
 
     @classmethod
@@ -49,8 +51,9 @@ class Segment:
             segment = cls(os.open(path, os.O_RDWR | os.O_CLOEXEC))
         except OSError:
             return None
-        if segment.token == token:
-            return segment
+        with segment._closing_on_error():
+            if segment.token == token:
+                return segment
         segment.close()
         return None
 
@@ -98,6 +101,14 @@ class Segment:
             self._lock(fcntl.F_UNLCK, 0, 0)  # the mapping keeps the open file, hence its locks
             os.close(self.file)
         self.file = self.memory = None
+
+    @contextmanager
+    def _closing_on_error(self):
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def _lock(self, kind, place, count):
         fcntl.fcntl(self.file, fcntl.F_OFD_SETLK, LOCK.pack(kind, 0, place, count, 0))

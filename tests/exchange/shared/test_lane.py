@@ -331,6 +331,23 @@ def test_memory_is_known_by_its_token(tmp_path):
     other.close()
 
 
+def test_a_segment_that_cannot_be_used_is_closed(monkeypatch):
+    segment = Segment.create()
+
+    def fail(*given):
+        raise OSError(28, "No space left on device")
+
+    before = os.listdir("/proc/self/fd")
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
+        patch.setattr(os, "write", fail)
+        Segment.create()
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
+        patch.setattr(os, "pread", fail)
+        Segment.open(segment.path, "00" * 16)
+    assert os.listdir("/proc/self/fd") == before
+    segment.close()
+
+
 def test_a_lock_shows_who_lives():
     segment = Segment.create()
     other = Segment.open(segment.path, segment.token)
