@@ -88,13 +88,17 @@ class ShardedReplica(Replica):
             yield
             return
         everything, (params, grad) = slice(0, self.part.size), self.loans
-        params.acquire(everything)
-        self.part.copy(self.params, self.own_params)
-        yield
-        self.part.put(self.own_params, self.params)
-        params.release(everything)
-        while self._taken:
-            grad.release(self._taken.pop())
+        try:
+            params.acquire(everything)
+            try:
+                self.part.copy(self.params, self.own_params)
+                yield
+                self.part.put(self.own_params, self.params)
+            finally:
+                params.release(everything)
+        finally:
+            while self._taken:
+                grad.release(self._taken.pop())
 
     def _hooks(self, program, after):
         """Returns the hooks of Replica.gradient; a callable `after` makes them from the program."""

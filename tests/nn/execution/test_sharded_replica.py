@@ -131,6 +131,28 @@ def test_what_needs_the_whole_vector_is_refused_by_name(name):
         check_parts(WHOLE[name], "AllReduceSGD.shard")
 
 
+def test_an_update_that_fails_frees_what_it_borrowed():
+    conf = net(optimizer=Adam())
+    [part], whole = parts_of(conf.params_layout.size, 1, 2), Replica(conf)
+    given = whole.params.copy(), whole.slots.copy(), whole.buffers
+    replica = ShardedReplica(conf, part, *given, paged=("grad",), borrows=True)
+    everything = slice(0, part.size)
+    for broken in replica, replica.part:
+        replica.pages["grad"].acquire(everything)
+        replica.take_gradient(everything)
+        replica.pages["grad"].release(everything)
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(MemoryError):
+            name = "_update" if broken is replica else "copy"
+            patch.setattr(type(broken) if name == "copy" else broken, name, no_memory)
+            replica.apply(0.1, 1)
+        assert [loan.nbytes for loan in replica.loans] == [0, 0]
+    assert replica.kept_params.tobytes() == whole.params.tobytes()
+
+
+def no_memory(*given):
+    raise MemoryError
+
+
 def test_who_has_no_parameters_updates_nothing():
     conf = net(optimizer=Adam())
     empty = np.empty(0, np.float32)
