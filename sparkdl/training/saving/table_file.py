@@ -23,8 +23,9 @@ CHUNK = 1 << 24
 SMALL = 1 << 22  # bytes below which files are read: a mapped one takes a file descriptor
 KNOWN = weakref.WeakValueDictionary()  # {(path, sha256): TableFile} of this process
 ALIVE = weakref.WeakSet()  # all TableFiles of this process
-_lock = threading.Lock()  # of ALIVE, which must not change during iteration
-VERIFIED = set()  # (sha256, path, ...) of this host's files that this process has verified
+VERIFIED = {}  # {(sha256, path, ...): None} of this host's files that this process has verified
+MOST_VERIFIED = 10_000  # the oldest are then verified again
+_lock = threading.Lock()  # of ALIVE and VERIFIED, which must not change during iteration
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,7 @@ class TableFile:
             raise CheckpointError(f"{self.path}: the rows cannot be read: {error}") from error
         if key not in VERIFIED:
             check_rows(self.path, arrays)
-            VERIFIED.add(key)
+            note_verified(key)
         return arrays
 
     def _verify_once(self, local):
@@ -130,6 +131,13 @@ class TableFile:
             if actual not in (None, expected):
                 text = f"damaged, {what} is {actual}, but {expected} was written"
                 raise CheckpointError(f"{self.path}: {text}")
+
+
+def note_verified(key):
+    with _lock:
+        VERIFIED[key] = None
+        while len(VERIFIED) > MOST_VERIFIED:
+            del VERIFIED[next(iter(VERIFIED))]
 
 
 def known_file(path, count, sha256):

@@ -139,6 +139,16 @@ def test_a_file_that_was_replaced_after_it_was_opened_is_refused(written):
         written.open()
 
 
+def test_only_the_newest_files_are_remembered_as_verified(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_file, "VERIFIED", {})
+    monkeypatch.setattr(table_file, "MOST_VERIFIED", 3)
+    files = [write_table_file(f"{tmp_path}/{name}", pieces()) for name in range(5)]
+    for file in files:
+        file.open()
+    assert [key[1] for key in table_file.VERIFIED] == [file.path for file in files[2:]]
+    assert_arrays(files[0].open())
+
+
 @pytest.mark.parametrize("ids", [[2, 1], [1, 1]], ids=["out of order", "twice"])
 def test_ids_must_be_in_order_each_once(ids, tmp_path):
     file = write_table_file(f"{tmp_path}/odd", pieces({"words/ids": np.array(ids)}))
