@@ -6,14 +6,16 @@ So a worker asks all servers at once, and none waits for another's answer.
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import suppress
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 
 import numpy as np
 
 from sparkdl.error_messages import error_to_json
-from sparkdl.errors import PeerError
+from sparkdl.errors import ConfigError, PeerError
 from sparkdl.exchange.store.client.reply import check_reply
 from sparkdl.thread_start import start_thread
+
+CLOSED = "the store is closed and cannot be used"
 
 
 class RequestQueue:
@@ -21,16 +23,25 @@ class RequestQueue:
 
     def __init__(self, server):
         self.server, self._requests = server, SimpleQueue()
+        self._is_closed, self._changed = False, Lock()
         start_thread(Thread(target=self._run, daemon=True))
 
     def ask(self, meta, arrays=(), into=None):
-        """Returns a Future of the answer (object, arrays); arrays are received into `into`."""
+        """Returns a Future of the answer (object, arrays); arrays are received into `into`.
+
+        Raises ConfigError after `close`.
+        """
         future = Future()
-        self._requests.put((future, meta, arrays, into))
+        with self._changed:
+            if self._is_closed:
+                raise ConfigError(CLOSED)
+            self._requests.put((future, meta, arrays, into))
         return future
 
     def close(self):
         """Ends the thread; queued requests fail with an error."""
+        with self._changed:
+            self._is_closed = True
         self.server.close()
         self._requests.put(None)
 

@@ -5,6 +5,7 @@ from collections import Counter
 from sparkdl.errors import ConfigError, PeerError
 from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.store.client.request_queue import (
+    CLOSED,
     LocalServer,
     RemoteServer,
     RequestQueue,
@@ -36,7 +37,7 @@ class Servers:
     def ask(self, requests):
         """Sends {server: (object, arrays, into)}, to all at once; returns {server: answer}."""
         if self.closed or self.failure:
-            raise self.failure or ConfigError("the store is closed and cannot be used")
+            raise self.failure or ConfigError(CLOSED)
         try:
             return answers({i: self._queues[i].ask(*request) for i, request in requests.items()})
         except PeerError as error:
