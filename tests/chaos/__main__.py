@@ -9,12 +9,13 @@ import sys
 import time
 from itertools import count
 
+from tests.chaos import local_cluster, on_yarn
 from tests.chaos.hosts import hosts
-from tests.chaos.local_cluster import local_cluster
-from tests.chaos.on_yarn import on_yarn
+from tests.chaos.link_faults import LINK_FAULTS
 from tests.chaos.outcome import HEAD
 
-CLUSTERS = {"local": local_cluster, "hosts": hosts, "yarn": on_yarn}
+CLUSTERS = {"local": local_cluster.local_cluster, "hosts": hosts, "yarn": on_yarn.on_yarn}
+FAULTS = {"local": local_cluster.FAULTS, "hosts": LINK_FAULTS, "yarn": on_yarn.FAULTS}
 
 
 def main():
@@ -26,6 +27,9 @@ def main():
     parser.add_argument("--on", choices=CLUSTERS, default="local", help="the cluster")
     parser.add_argument("--only", nargs="+", help="names of faults; else all of the cluster")
     given = parser.parse_args()
+    known = FAULTS[given.on]
+    if unknown := [name for name in given.only or () if name not in known]:
+        parser.error(f"--only must be some of {sorted(known)} on {given.on}, got {unknown}")
     only = {"only": tuple(given.only)} if given.only else {}
     deadline, failed = time.monotonic() + 60 * given.minutes, False
     with CLUSTERS[given.on](**only) as cluster:

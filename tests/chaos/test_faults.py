@@ -1,8 +1,11 @@
 """Some turns of `python -m tests.chaos` on masters that promise a fault-free fit's weights."""
 
+import sys
+
 import pytest
 from pyspark import SparkContext
 
+from tests.chaos.__main__ import FAULTS, main
 from tests.chaos.local_cluster import local_cluster
 from tests.support.executors import all_awaited
 from tests.support.jvm_end import end_jvm
@@ -26,6 +29,15 @@ def cluster():
         yield found
     if SparkContext._active_spark_context is None:
         end_jvm()
+
+
+@pytest.mark.parametrize("on", ["local", "hosts", "yarn"])
+def test_an_unknown_fault_is_refused_with_the_known_ones(on, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["chaos", "--on", on, "--only", "worker kiled"])
+    with pytest.raises(SystemExit):
+        main()
+    error = capsys.readouterr().err
+    assert f"--only must be some of {sorted(FAULTS[on])} on {on}, got ['worker kiled']" in error
 
 
 @pytest.mark.jvm
