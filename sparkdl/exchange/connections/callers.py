@@ -21,7 +21,7 @@ class Callers:
         self.stall_timeout = stall_timeout
         self._waiting, self._handlers, self._connections = {}, {}, {}
         self._changed = threading.Condition()
-        self._closed, self._error = False, None
+        self._closed, self._error, self._report = False, None, None
 
     def has_room(self, channel):
         """Returns whether the channel's queue has room for another caller."""
@@ -69,6 +69,12 @@ class Callers:
         with self._changed:
             self._error = error
             self._changed.notify_all()
+            self._tell(error)
+
+    def watch(self, report):
+        """Calls `report` with the errors of `fail`, and with one that sends a caller away."""
+        with self._changed:
+            self._report = report
 
     def expire(self):
         """Hangs up on callers that have waited too long; returns how many."""
@@ -110,10 +116,15 @@ class Callers:
         self._connections[thread] = sock
         try:
             start_thread(thread)
-        except NoThread:  # the caller must not wait for a thread that never comes
+        except NoThread as error:  # the caller must not wait for a thread that never comes
             del self._connections[thread]
             log.warning("rank %d on channel %s: %s", rank, channel, NO_THREAD)
+            self._tell(error)
             hang_up(sock)
+
+    def _tell(self, error):
+        if self._report is not None:
+            self._report(error)
 
     def _run(self, channel, rank, sock):
         try:

@@ -122,6 +122,13 @@ class Endpoint:
         check_channel(channel)
         self._callers.serve(channel, handler)
 
+    def watch_threads(self, report):
+        """Calls `report` with a NoThread once callers get no thread of this process.
+
+        Calls it with None once they get one again.
+        """
+        self._callers.watch(report)
+
     def close(self):
         """Stops listening and ends connections of handlers, but not those of connect and accept."""
         self._admission.close()

@@ -50,6 +50,7 @@ class WorkerGroup:
         self._messages, self._received, self._wires = SimpleQueue(), {}, {}
         self._log = WorkerLog()
         self._limit = math.inf  # deadline for messages
+        self._no_thread = None  # why this process cannot answer its workers
         secret, timeout = secrets.token_bytes(32), shared.master.timeout
         tls = self.master.tls and self.master.tls.for_job()
         self._endpoint = Endpoint(
@@ -68,6 +69,7 @@ class WorkerGroup:
             self._shares = {rank: partial(share, rank) for rank in range(self.size)}
             state, self._tables = replace(state, worker_states=()), state.tables
             shared = replace(shared, address=self._endpoint.address, state=state)
+            self._endpoint.watch_threads(self._note_threads)
             self._endpoint.serve(CHANNEL, self._listen)
             RendezvousServer(self.size, self._endpoint)
             shares = shared.schedule.shares
@@ -186,7 +188,7 @@ class WorkerGroup:
             try:
                 return self._messages.get(timeout=POLL)
             except Empty:
-                error = self._launched.error()
+                error = self._no_thread or self._launched.error()
                 if error is not None:
                     self._fail(error, isinstance(error, WorkerError))
                 if self._launched.is_queued():
@@ -198,6 +200,8 @@ class WorkerGroup:
 
     def _fail(self, error, lost, forming=False):
         """Raises the cause of a failure: when a worker is lost, others report errors first."""
+        if lost and self._no_thread is not None:  # not the workers' connections, which they name
+            raise LostWorker(self._no_thread)
         deadline = time.monotonic() + GRACE
         while lost and time.monotonic() < deadline:
             cause = self._launched.error()
@@ -215,6 +219,9 @@ class WorkerGroup:
             error = error if isinstance(error, WorkerError) else WorkerError(str(error))
             raise LostWorker(error, forming)
         raise error
+
+    def _note_threads(self, error):
+        self._no_thread = error
 
     def _listen(self, rank, sock):
         """Receives the messages of one worker, in a thread."""

@@ -281,10 +281,12 @@ def test_who_gets_no_thread_to_listen_frees_the_port(monkeypatch):
 
 def test_who_gets_no_thread_of_a_handler_is_sent_away(endpoint, monkeypatch, caplog):
     endpoint.serve("store", lambda rank, sock: sock.sendall(b"!"))
+    endpoint.watch_threads((seen := []).append)
     with no_thread(monkeypatch, "sparkdl-store"):
         with endpoint.connect(endpoint.address, "store", rank=3) as sock:
             sock.settimeout(5)
             assert sock.recv(1) == b""
+    assert list(map(type, seen)) == [NoThread]
     assert [record.getMessage() for record in caplog.records] == [
         f"rank 3 on channel store: {NO_THREAD}"
     ]

@@ -7,7 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from sparkdl.errors import WorkerError
+from sparkdl.exchange.connections import admission
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
 from sparkdl.training.resident.worker_group import LostWorker, WorkerGroup
+from sparkdl.training.workers.local import LocalWorkers
+from tests.exchange.few_threads import no_thread
+from tests.training.problems import Partitions, whole_net
 
 
 def group_of(is_queued):
@@ -15,6 +22,7 @@ def group_of(is_queued):
     group = WorkerGroup.__new__(WorkerGroup)
     group.size, group.master = 3, SimpleNamespace(stall_timeout=0.3)
     group._messages, group._received, group._limit = SimpleQueue(), {}, math.inf
+    group._no_thread = None
     group._launched = SimpleNamespace(error=lambda: None, is_queued=is_queued)
     return group
 
@@ -35,3 +43,15 @@ def test_the_time_in_which_workers_await_another_fit_does_not_count():
     with pytest.raises(LostWorker, match="no worker has reported for 0.3 s"):
         group.gather("report", 4)
     assert time.monotonic() > start + 1.5
+
+
+@pytest.mark.parametrize("name", ["sparkdl-control", "sparkdl-handshake"])
+def test_a_driver_without_threads_is_named_not_the_connections_of_its_workers(name, monkeypatch):
+    """Workers see only that it hangs up."""
+    monkeypatch.setattr(admission, "PATIENCE", 0.2)
+    master = ParameterAveraging(
+        aggregation="peers", timeout=4.0, stall_timeout=20.0, max_restarts=0
+    )
+    with LocalWorkers(2) as workers, no_thread(monkeypatch, name):
+        with pytest.raises(WorkerError, match=r"^process .*: can.t start new thread; raise"):
+            Network(whole_net()).fit(Partitions([9, 8]), 1, master, workers)
