@@ -136,3 +136,9 @@ class TileAddresses:
         strides = [self.word(f"{name}_{part}") for part in MEMORY_WORDS]
         start = self.shift(self.pointer(name), (thread, strides[0]), (number, strides[2]))
         return [self.shift(start, (i, strides[1])) for i in range(count)]
+
+    def numbers(self, name, thread, position):
+        """Returns the address of a position's numbers in a thread's memory."""
+        strides = (self.word(f"{name}_{part}") for part in MEMORY_WORDS)
+        places = zip((thread, position), strides, strict=False)
+        return self.shift(self.pointer(name), *places)

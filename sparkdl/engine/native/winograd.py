@@ -8,15 +8,13 @@ x `step` pixels of the result. POINTS have small rounding errors (Barabasz et al
 arXiv:1803.10986).
 
 ```
-tiles of x ──> values at POINTS ──> oneDNN's product with the filters' values ──> pixels of y
+tiles of x ──> values at POINTS ──> products with the filters' values ──> pixels of y
 ```
 
 A thread does all three for one block of tiles after the other, in memory of its own.
 """
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -25,14 +23,6 @@ from sparkdl.engine.native.control import counting, find_team, least, module, sh
 from sparkdl.engine.native.llvm_code import LANES, Code
 from sparkdl.engine.native.memory import load, store
 from sparkdl.engine.native.operations import apply
-from sparkdl.engine.native.primitive_lists import (
-    ROW,
-    require_executed,
-    run_row,
-    table_operand,
-    tabulate,
-)
-from sparkdl.engine.native.threads import address
 from sparkdl.engine.native.tiles import (
     BYTES,
     IMAGE_WORDS,
@@ -43,6 +33,7 @@ from sparkdl.engine.native.tiles import (
     image_words,
     memory_words,
 )
+from sparkdl.engine.native.winograd_products import NAMES as PRODUCT_NAMES
 from sparkdl.engine.operands import Operand
 
 SIDE = 6  # pixels of a tile along an axis
@@ -55,8 +46,7 @@ NAMES = (  # of the function's words, see control.py
         "blocks",
         "total",
         *TILE_WORDS,
-        "execute",
-        "table",
+        *PRODUCT_NAMES,
         "zeros",
         "waste",
         "bias",
@@ -68,24 +58,6 @@ NAMES = (  # of the function's words, see control.py
         for name in (i, *(f"{i}_{part}" for part in MEMORY_WORDS))
     ),
 )
-
-
-@dataclass(frozen=True)
-class Products:
-    """The memory of each thread for a block of tiles, and the products in it.
-
-    Parameters
-    ----------
-    values : float32, (threads, POSITIONS, block, C)
-    results : float32, (threads, POSITIONS, block, O)
-    calls : a call of OneDnnSession.bind per thread, which computes its results from its values
-    execute : dnnl_primitive_execute
-    """
-
-    values: Any
-    results: Any
-    calls: list
-    execute: Any
 
 
 @cache
@@ -112,7 +84,7 @@ def winograd_kernel(tiles, products, x, y, compiler, bias=None, z=None, activati
     Parameters
     ----------
     tiles : Tiles of y, as many per block as `products` hold
-    products : Products
+    products : PrimitiveProducts or CompiledProducts
     x, y : float32, (N, C, H, W) and (N, O, H', W'), the channels of a pixel contiguous; C and O
         are multiples of LANES
     bias : (O,), or None
@@ -124,24 +96,23 @@ def winograd_kernel(tiles, products, x, y, compiler, bias=None, z=None, activati
     UnsupportedError
         For activations without compiled code; when called, if oneDNN fails to execute a product.
     """
-    table = tabulate(products.calls)
-    words = tile_words(tiles, len(x) * tiles.per_image, table)
-    words |= {"execute": address(products.execute), "table": table_operand(table)}
+    threads = len(products.values)
+    words = tile_words(tiles, len(x) * tiles.per_image, threads) | products.words
     words |= line_words(x.shape[1], y.shape[1], bias)
-    words |= array_words(tiles, products, len(table), x, y, z)
-    function = compiler.function(text(tiles.step, z is not None, activation))
+    words |= array_words(tiles, products, threads, x, y, z)
+    function = compiler.function(text(type(products), tiles.step, z is not None, activation))
     run = bind(function, [words[name] for name in NAMES], bytes_moved(tiles, x, y))
 
-    def call(keep=products):  # keeps what the table's rows point to
+    def call():
         run()
-        require_executed(table)
+        products.require_executed()
 
     return call
 
 
-def tile_words(tiles, total, table):
+def tile_words(tiles, total, threads):
     blocks = -(-total // tiles.block)
-    words = {"threads": len(table), "block": tiles.block, "blocks": blocks, "total": total}
+    words = {"threads": threads, "block": tiles.block, "blocks": blocks, "total": total}
     return words | tiles.words
 
 
@@ -171,20 +142,19 @@ def bytes_moved(tiles, x, y):
 
 
 @cache
-def text(step, adds, activation):
-    """Returns the function's text; `adds` tells whether there is a z."""
+def text(products, step, adds, activation):
+    """Returns the function's text; `products` is their class, `adds` whether there is a z."""
     code = Code()
     at, (me, threads) = TileAddresses(code, NAMES), find_team(code)
     team = me, least(code, threads, at.word("threads"))
     begin, end = share(code, at.word("blocks"), 1, team)
-    own = code.pointer(at.pointer("table"), f"[{ROW} x i64]", me)
     with counting(code, begin, end, 1) as block:
         first = at.integer("mul", block, at.word("block"))
         rest = at.integer("sub", at.word("total"), first)
         count = least(code, rest, at.word("block"))
         with counting(code, "0", count, 1) as index:
             evaluate(at, me, index, at.integer("add", first, index), step)
-        run_row(code, at.pointer("execute"), own)
+        products.emit(at, me, POSITIONS, count)
         with counting(code, "0", count, 1) as index:
             number = at.integer("add", first, index)
             interpolate(at, me, index, number, step, adds, activation)

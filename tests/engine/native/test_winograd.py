@@ -8,7 +8,8 @@ import pytest
 
 from sparkdl.engine.backends import base
 from sparkdl.engine.native.tiles import Tiles
-from sparkdl.engine.native.winograd import POSITIONS, SIDE, Products, matrices, winograd_kernel
+from sparkdl.engine.native.winograd import POSITIONS, SIDE, matrices, winograd_kernel
+from sparkdl.engine.native.winograd_products import PrimitiveProducts
 from sparkdl.errors import OperandError, UnsupportedError
 
 BACKEND = base.get("onednn")  # loads the pool's library
@@ -31,7 +32,7 @@ def make(status=0, x=(2, 16, 8, 8), y=(2, 32, 8, 8), values=16, dtype=np.float32
     entry = EXECUTE(lambda *_: status)
     x, y = (np.zeros((n, h, w, c), dtype).transpose(0, 3, 1, 2) for n, c, h, w in (x, y))
     memory = [np.zeros((1, POSITIONS, 3, n), np.float32) for n in (values, 32)]
-    products = Products(*memory, [SimpleNamespace(words=(1, 2, 3, 4))], entry)
+    products = PrimitiveProducts(*memory, [SimpleNamespace(words=(1, 2, 3, 4))], entry)
     return winograd_kernel(Tiles(4, (1, 1), 2, 2, 3), products, x, y, BACKEND.compiler)
 
 

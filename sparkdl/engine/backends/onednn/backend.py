@@ -7,9 +7,8 @@ too.
 Results are bit-identical from run to run with the same number of threads. With another number, some
 oneDNN kernels add in another order, one part per thread: products over a long axis, weight
 gradients of convolutions, batch normalization, gamma and beta gradients of layer normalization,
-gradients of recurrent layers and of overlapping maxima, and without AVX-512 Winograd's algorithm,
-whose blocks then have other sizes; their outputs differ by 1e-7 to 1e-5 of the largest value.
-Compiled loops are not affected: the split of their sums depends on shapes alone.
+gradients of recurrent layers and of overlapping maxima; their outputs differ by 1e-7 to 1e-5 of the
+largest value. Compiled loops are not affected: the split of their sums depends on shapes alone.
 """
 
 from copy import copy

@@ -1,14 +1,15 @@
 """Convolutions by Winograd's algorithm, in programs whose weights rarely change.
 
 Filters of 3 x 3 take a quarter of the multiplications of a direct convolution, filters of 5 x 5 a
-third; measured on a core of Sapphire Rapids, from 32 channels on, 1.1 to 2.9 times as fast. Each
-program keeps the filters' values: four times the memory of weights of 3 x 3, 1.4 times of 5 x 5.
-Rounding errors are up to ten times larger: 3e-6 of the largest result. Without AVX-512 they differ
-with the number of threads, as oneDNN's products of blocks of other sizes do. A NaN or an infinity
-in x makes all pixels of its tile NaN. Only programs with constant weights, such as predictions, use
-this algorithm.
+third; measured on a core, from 32 channels on, 1.1 to 2.9 times as fast on Sapphire Rapids, 1.6 to
+3 times on Zen 3. Each program keeps the filters' values: four times the memory of weights of 3 x 3,
+1.4 times of 5 x 5.
+Rounding errors are up to ten times larger: 3e-6 of the largest result; the number of threads does
+not change them. A NaN or an infinity in x makes all pixels of its tile NaN. Only programs with
+constant weights, such as predictions, use this algorithm.
 """
 
+from functools import partial
 from math import ceil, prod
 
 import numpy as np
@@ -19,13 +20,8 @@ from sparkdl.engine.native.llvm_code import LANES
 from sparkdl.engine.native.operations import OPERATIONS
 from sparkdl.engine.native.threads import pool
 from sparkdl.engine.native.tiles import Tiles
-from sparkdl.engine.native.winograd import (
-    POSITIONS,
-    SIDE,
-    Products,
-    matrices,
-    winograd_kernel,
-)
+from sparkdl.engine.native.winograd import POSITIONS, SIDE, matrices, winograd_kernel
+from sparkdl.engine.native.winograd_products import ROWS, CompiledProducts, PrimitiveProducts
 
 SIZES = (3, 3), (5, 5)  # of filters
 LEAST_CHANNELS, LEAST_TILES = 32, 64
@@ -68,34 +64,88 @@ def forward(session, op, x, w, y, bias=None, z=None, activation=None):
     UnsupportedError
         For activations without compiled code.
     """
-    team = pool()
-    threads = team.get_size()
-    tiles = tiles_of(op, x, y, threads)
-    shapes = [(threads, POSITIONS, tiles.block, images.shape[1]) for images in (x, y)]
+    threads, channels, outputs = pool().get_size(), x.shape[1], y.shape[1]
+    block = block_of(op, x, y, threads)
+    pd = product_pd(session, block, channels, outputs)
+    is_compiled = "avx512" not in session.implementation(pd)
+    if is_compiled:
+        block = block_of_rows(op, x, y, threads)
+    shapes = [(threads, POSITIONS, block | 1, n) for n in (channels, outputs)]
     scratch = session.transient_array((max(sum(map(prod, shapes)), numbers_ahead(w)),))
-    values, results = take(scratch, *shapes)
-    shape = np.empty((POSITIONS, x.shape[1], y.shape[1]), np.float32)
-    with team.alone():
-        of = session.of(values[0]), session.any(shape), None, session.of(results[0])
-        pd = session.describe("matmul", *of, None)
-    filters = evaluate_filters(session, w, session.query(pd, "weights"), scratch)
-    with team.alone():
-        calls = [
-            own.bind(pd, {SRC: own.at(value), WEIGHTS: filters, DST: own.at(result)})
-            for own, value, result in zip(session.get_others(threads), values, results, strict=True)
-        ]
-    products = Products(values, results, calls, session.execute)
+    memory = [numbers[:, :, :block] for numbers in take(scratch, *shapes)]
+    make = compiled_products if is_compiled else partial(primitive_products, pd)
+    products, tiles = make(session, w, scratch, *memory), tiles_of(op, y, block)
     return [winograd_kernel(tiles, products, x, y, compiler(), bias, z, activation)], NAME
 
 
-def tiles_of(op, x, y, threads):
-    """Returns the Tiles; a block's numbers take about as much memory as the filters' values."""
+def tiles_of(op, y, block):
     step, down, across = grid(op, y)
-    alike = x.shape[1] * y.shape[1] // (x.shape[1] + y.shape[1])  # tiles with as many numbers
-    total = len(x) * down * across
-    blocks = threads * ceil(total / (min(alike, LARGEST_BLOCK) * threads))
-    block = ceil(total / blocks) | 1  # odd: positions are in different sets of the cache
     return Tiles(step, tuple(before for before, _ in op.padding), down, across, block)
+
+
+def block_of(op, x, y, threads):
+    """Returns the tiles per block for oneDNN, the same for each thread.
+
+    The number is odd, so that positions are in different sets of the cache.
+    """
+    total, most = most_tiles(op, x, y)
+    return ceil(total / (threads * ceil(total / (most * threads)))) | 1
+
+
+def block_of_rows(op, x, y, threads):
+    """Returns the tiles per block with the least work for a thread, in groups of ROWS."""
+    total, most = most_tiles(op, x, y)
+    most = max(most, ROWS)
+
+    def groups(block):
+        return ceil(ceil(total / block) / threads) * ceil(block / ROWS)
+
+    return min(range(most, max(most // 2, ROWS - 1), -1), key=groups)
+
+
+def most_tiles(op, x, y):
+    """Returns (the number of tiles, the most per block).
+
+    The numbers of a block take about as much memory as the filters' values.
+    """
+    _, down, across = grid(op, y)
+    alike = x.shape[1] * y.shape[1] // (x.shape[1] + y.shape[1])
+    return len(x) * down * across, min(alike, LARGEST_BLOCK)
+
+
+def product_pd(session, block, channels, outputs):
+    """Returns the descriptor of the products of a block, for one thread."""
+    shapes = (block, channels), (channels, outputs), (block, outputs)
+    values, filters, results = (np.empty((POSITIONS, *shape), np.float32) for shape in shapes)
+    with pool().alone():
+        of = session.of(values), session.any(filters), None, session.of(results)
+        return session.describe("matmul", *of, None)
+
+
+def primitive_products(pd, session, w, scratch, values, results):
+    filters = session.lasting_memory(session.query(pd, "weights"))
+    evaluate_filters(session, w, scratch, filters, lambda values: values.transpose(2, 1, 0))
+    with pool().alone():
+        calls = [
+            own.bind(pd, {SRC: own.at(value), WEIGHTS: filters, DST: own.at(result)})
+            for own, value, result in zip(
+                session.get_others(len(values)), values, results, strict=True
+            )
+        ]
+    return PrimitiveProducts(values, results, calls, session.execute)
+
+
+def compiled_products(session, w, scratch, values, results):
+    outputs, channels = w.shape[:2]
+    panels = outputs // LANES, LANES, channels, POSITIONS
+    shape = POSITIONS, outputs // LANES, channels, LANES
+    filters = session.lasting_memory(session.of(np.empty(shape, np.float32)))
+
+    def in_panels(values):
+        return values.reshape(panels).transpose(3, 0, 2, 1)
+
+    evaluate_filters(session, w, scratch, filters, in_panels)
+    return CompiledProducts(values, results, filters.array.view(np.float32).reshape(shape))
 
 
 def take(scratch, *shapes):
@@ -111,25 +161,31 @@ def numbers_ahead(w):
     return w.shape[0] * w.shape[1] * POSITIONS + w.size
 
 
-def evaluate_filters(session, w, md, scratch):
-    """Returns the memory, laid out as `md`, of the filters' values: (POSITIONS, C, O).
+def evaluate_filters(session, w, scratch, memory, arrange):
+    """Evaluates the filters ahead of the runs, in `scratch`, which the runs use, too.
 
-    They are computed ahead of the runs, in memory that the runs use, too. w may have any layout, so
-    its pixels are copied into rows first.
+    w may have any layout, so its pixels are copied into rows first. `arrange` returns the values
+    (O, C, POSITIONS) as a view with the axes of `memory`.
     """
     outputs, channels, *size = w.shape
     matrix = matrices(SIDE + 1 - size[0])[1]
     factors = np.kron(matrix, matrix).astype(np.float32).T.copy()
     values, pixels = take(scratch, (outputs * channels, POSITIONS), w.shape)
     rows = pixels.reshape(len(values), -1)
-    of = map(session.of, (rows, factors))
-    pd = session.describe("matmul", *of, None, session.of(values), None)
     arguments = {SRC: session.at(rows), WEIGHTS: session.at(factors), DST: session.at(values)}
-    memory = session.lasting_memory(md)
-    by_position = values.reshape(outputs, channels, POSITIONS).transpose(2, 1, 0)
+    arranged = arrange(values.reshape(outputs, channels, POSITIONS))
+    with pool().alone():
+        of = map(session.of, (rows, factors))
+        pd = session.describe("matmul", *of, None, session.of(values), None)
+        evaluate = session.bind(pd, arguments)
     session.ahead += [
         session.reorder(session.at(w), session.at(pixels)),
-        session.bind(pd, arguments),
-        session.reorder(session.at(by_position), memory),
+        partial(run_alone, evaluate),
+        session.reorder(session.at(arranged), memory),
     ]
-    return memory
+
+
+def run_alone(call):
+    """Calls a primitive made for one thread, as the parts of several would round differently."""
+    with pool().alone():
+        call()
