@@ -12,6 +12,7 @@ __all__ = [
     "PROCESSOR",
     "why_no_gpu",
     "backend_for",
+    "backend_names",
     "choose_backend",
     "describe_device",
     "device_for",
@@ -45,6 +46,11 @@ def may_be_gpu(device, backend="auto"):
     Naming a backend of the processor selects the processor.
     """
     return device == GPU or (device == "auto" and backend == "auto" and why_no_gpu() is None)
+
+
+def backend_names():
+    """Returns what the option `backend` of a processor may be, and the backend of GPUs."""
+    return "auto", *engine.backends.names()
 
 
 def device_for(conf, device):

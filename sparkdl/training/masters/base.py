@@ -26,7 +26,7 @@ from sparkdl.errors import ConfigError, require
 from sparkdl.exchange.codecs import Codec
 from sparkdl.exchange.connections.tls import Tls
 from sparkdl.exchange.devices.choice import WISHES
-from sparkdl.nn.execution.device import DEVICES, device_for
+from sparkdl.nn.execution.device import DEVICES, backend_names, device_for
 from sparkdl.nn.optimization.weight_average import averaged_groups
 from sparkdl.training.rounds.replica import replica_for
 from sparkdl.training.saving.stored_tables import read_tables
@@ -98,6 +98,8 @@ class TrainingMaster(Member):
 
     def validate(self) -> None:
         super().validate()
+        known, cure = backend_names(), "it names a CPU engine; exchange= says how workers exchange"
+        require(self, "backend", self.backend in known, f"one of {known}", cure)
         of_cpu = self.backend != "cuda" and (self.backend == "auto" or self.device != "cuda")
         cure = "it names a CPU engine: give device='cuda' alone"
         require(self, "backend", of_cpu, "'auto' for a GPU", cure)
@@ -290,6 +292,13 @@ class ResidentMaster(TrainingMaster, abstract=True):
         "state are not compressed.",
         default=None,
     )
+
+    def validate(self) -> None:
+        super().validate()
+        on_gpus = self.device != "cpu" and self.backend == "auto"
+        cure = "as workers compute on processors; NCCL links GPUs"
+        possible = on_gpus or self.exchange != "nccl"
+        require(self, "exchange", possible, "'auto' or 'sockets'", cure)
 
     @property
     def averages_messages(self) -> bool:

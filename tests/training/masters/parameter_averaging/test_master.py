@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sparkdl.errors import ConfigError, DivergedError, UnsupportedError, WorkerError
+from sparkdl.errors import ConfigError, DivergedError, WorkerError
 from sparkdl.exchange.connections.tls import Tls
 from sparkdl.nn import Adam, Dense, Momentum, NetworkConf, Output, Sgd
 from sparkdl.nn.execution.replica import Replica
@@ -305,6 +305,18 @@ BAD = {
         {"backend": "cuda"},
         "must be 'auto' .*give device='cuda'",
     ),
+    "an engine unknown": (
+        {"backend": "nccl"},
+        r"backend must be one of \('auto', .*\), got 'nccl'; it names a CPU engine; exchange= says",
+    ),
+    "NCCL of processors": (
+        {"device": "cpu", "exchange": "nccl"},
+        "exchange must be 'auto' or 'sockets', got 'nccl'; as workers compute on processors",
+    ),
+    "NCCL of an engine": (
+        {"backend": "onednn", "exchange": "nccl"},
+        "exchange must be 'auto' or 'sockets', got 'nccl'; as workers compute on processors",
+    ),
     "an engine on a GPU": (
         {"device": "cuda", "backend": "onednn"},
         "must be 'auto' for a GPU",
@@ -382,11 +394,6 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
 
 def test_a_block_is_what_a_worker_trains_on_in_a_round():
     assert ParameterAveraging().records_per_block == 320
-
-
-def test_an_unknown_backend_is_named(crews):
-    with pytest.raises(UnsupportedError, match="nosuch"):
-        run(averaging(backend="nosuch"), crews(2), Partitions(EVEN), perceptron())
 
 
 def test_a_network_with_many_options_is_compiled_once(crews):
