@@ -43,12 +43,15 @@ class About(NamedTuple):
     asked: datetime
 
 
-def describe(path):
-    """Returns the facts About a file or folder, usually with a single request."""
+def describe(path, told=None):
+    """Returns the facts About a file or folder, usually with a single request.
+
+    `told` is what its file system has just told in a listing, which saves the request.
+    """
     asked = datetime.now(UTC)
     with name_errors(path, "looked up"):
         fs, inner = resolve(path)
-        told = fs.info(inner)
+        told = told or fs.info(inner)
         time = None if told["type"] == "directory" else _modified(fs, inner, told)
     known = {name: told.get(name) for name in TOLD} | {"time": time}
     texts = [(name, str(what).strip('"')) for name, what in known.items() if what is not None]

@@ -46,7 +46,8 @@ def files_at(path):
     about = None if files.is_local(path) else describe(path)
     is_folder = files.is_directory(path) if about is None else about.kind == "directory"
     if is_folder:
-        yield from ((file, None) for file in files.walk(path, files.is_dotted))
+        for file, entry in files.walk_entries(path, files.is_dotted):
+            yield file, describe(file, entry) if files.is_object_store(file) else None
     else:
         yield path, about
 

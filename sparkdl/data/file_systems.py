@@ -7,10 +7,11 @@ from contextlib import contextmanager
 import fsspec
 
 from sparkdl.data import hadoop
-from sparkdl.errors import DataError, text_of
+from sparkdl.errors import DataError, SparkdlError, text_of
 
 LOCAL = (None, "file", "local")
 SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+")  # at least two letters: C: is a drive
+OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "oci")
 SCHEMES = ("file", *hadoop.SCHEMES)  # schemes that may be followed by a single slash
 LOCAL_URI = re.compile("(file|local):(//(?:localhost(?=/))?)?(.*)", re.DOTALL)
 
@@ -18,6 +19,14 @@ LOCAL_URI = re.compile("(file|local):(//(?:localhost(?=/))?)?(.*)", re.DOTALL)
 def is_local(path):
     """Returns whether the path is on this machine's file system."""
     return scheme_of(path) in LOCAL
+
+
+def is_object_store(path):
+    """Returns whether the path is in a store of objects by key, such as S3.
+
+    It has neither folders nor renames, and an object appears whole.
+    """
+    return scheme_of(path) in OBJECT_STORES
 
 
 def resolve(path):
@@ -34,7 +43,11 @@ def resolve(path):
         if local or (scheme_of(uri) is None and not _is_chain(uri)):
             fs = fsspec.filesystem("file")
             return fs, fs._strip_protocol(f"file://{local[3]}" if local else uri)
-        return fsspec.core.url_to_fs(uri)
+        fs, inner = fsspec.core.url_to_fs(uri)
+        if scheme_of(uri) in OBJECT_STORES:  # a listing would hide what other processes write
+            fs.dircache.use_listings_cache = False
+            fs.dircache.clear()
+        return fs, inner
     except (ImportError, ValueError, OSError) as error:
         reason = text_of(error).split("\n")[0]
         raise DataError(f"{path}: its file system cannot be reached: {reason}") from error
@@ -81,10 +94,19 @@ def _refuse_relative(path, scheme, slashes, rest):
 
 @contextmanager
 def name_errors(path, done):
-    """Turns file system errors in the block into DataErrors that name the path."""
+    """Turns file system errors in the block into DataErrors that name the path.
+
+    Clients of remote ones raise errors of many classes.
+    """
     try:
         yield
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if done == "written" and is_object_store(path):  # it needs no folder, but a bucket
+            raise DataError(f"{path}: cannot be written: {text_of(error)}") from error
         raise DataError(f"{path}: there is no such file or folder") from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be {done}: {error.strerror or error}") from error
+        raise DataError(f"{path}: cannot be {done}: {error.strerror or text_of(error)}") from error
+    except Exception as error:
+        if isinstance(error, SparkdlError) or is_local(path):
+            raise
+        raise DataError(f"{path}: cannot be {done}: {text_of(error)}") from error

@@ -12,8 +12,9 @@ from weakref import finalize
 
 from fsspec.implementations.local import LocalFileSystem
 
+from sparkdl.data import object_stores
 from sparkdl.data.disk_sync import sync_folder, sync_tree
-from sparkdl.data.file_systems import is_local, name_errors, resolve
+from sparkdl.data.file_systems import is_local, is_object_store, name_errors, resolve
 from sparkdl.errors import DataError
 
 UPLOAD = "._COPYING_"  # suffix of files that `hdfs dfs -put` has not fully copied yet
@@ -25,8 +26,10 @@ def open(path, mode="rb"):
     with name_errors(path, "opened"):
         fs, inner = resolve(path)
         if "w" in mode:
-            fs.makedirs(_parent(inner), exist_ok=True)
+            _make_parents(path, fs, inner)
         file = fs.open(inner, mode)
+        if "r" not in mode and is_object_store(path):
+            _name_write_errors(path, file)
     finalize(file, id, fs).atexit = False  # a garbage-collected archive would close its open files
     return file
 
@@ -36,7 +39,8 @@ def read(path):
     with name_errors(path, "opened"):
         fs, inner = resolve(path)
         if fs.async_impl:
-            with suppress(Exception):  # `open` reports it; or the file is empty
+            failed = OSError if is_object_store(path) else Exception
+            with suppress(failed):  # `open` reports it; or the file is empty
                 return fs.cat_file(inner, start=0)  # without `start`, s3fs first asks for the size
     with open(path) as file:
         return file.read()
@@ -47,12 +51,15 @@ def write(path, content):
     path = os.fspath(path)
     with name_errors(path, "written"):
         fs, inner = resolve(path)
-        fs.makedirs(_parent(inner), exist_ok=True)
+        if is_object_store(path):
+            fs.pipe_file(inner, content)
+            return
+        _make_parents(path, fs, inner)
         temporary = _beside(inner, "new")
         try:
             with fs.open(temporary, "wb") as file:
                 file.write(content)
-            _replace(fs, temporary, inner)
+            _replace(path, fs, temporary, inner)
         except BaseException:
             with suppress(OSError):
                 fs.rm(temporary)
@@ -130,17 +137,23 @@ def walk(path, hidden=is_hidden, above=()):
 
     A link to one of these is skipped.
     """
+    for below, _ in walk_entries(path, hidden, above):
+        yield below
+
+
+def walk_entries(path, hidden=is_hidden, above=()):
+    """Yields (path, entry) of `walk`, with the dict by which the file system lists it."""
     root, entries, place = os.fspath(path).rstrip("/"), _entries(path), _place(path)
     if place in above:
         return
-    for name, kind in entries:
+    for name, entry in entries:
         if hidden(name):
             continue
-        below = f"{root}/{name}"
+        below, kind = f"{root}/{name}", entry["type"]
         if kind == "directory" or (kind != "file" and is_directory(below)):  # or a link to a folder
-            yield from walk(below, hidden, (*above, place))
+            yield from walk_entries(below, hidden, (*above, place))
         else:
-            yield below
+            yield below, entry
 
 
 def _place(path):
@@ -153,7 +166,7 @@ def _place(path):
 
 
 def forget_listings(paths):
-    """Makes the file systems of paths list them anew, as those of object stores cache listings.
+    """Makes the file systems of paths list them anew, as some cache listings.
 
     File systems that cannot be reached are skipped.
     """
@@ -166,14 +179,14 @@ def remove(path):
     """Deletes a file, or a folder with its contents, if it exists."""
     with name_errors(path, "removed"), suppress(FileNotFoundError):
         fs, inner = resolve(path)
-        fs.rm(inner, recursive=True)
+        _remove(path, fs, inner)
 
 
 def move(path, target):
     """Renames a file or folder; `target` must not exist."""
     with name_errors(path, "moved"):
         fs, inner = resolve(path)
-        fs.mv(inner, resolve(target)[1], recursive=True)
+        _move(path, fs, inner, resolve(target)[1])
 
 
 @contextmanager
@@ -185,7 +198,8 @@ def atomic_directory(path):
     with atomic_path(path) as temporary:
         with name_errors(path, "written"):
             fs, inner = resolve(temporary)
-            fs.makedirs(inner)
+            if not is_object_store(path):
+                fs.makedirs(inner)
         yield temporary
 
 
@@ -203,10 +217,10 @@ def atomic_path(path):
     try:
         yield temporary
         with name_errors(path, "written"):
-            _replace(fs, resolve(temporary)[1], inner)
+            _replace(path, fs, resolve(temporary)[1], inner)
     except BaseException as error:
-        with suppress(OSError):
-            fs.rm(resolve(temporary)[1], recursive=True)
+        with suppress(OSError, DataError):
+            remove(temporary)
         if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
             text = f"{path}: cannot be written: {error.strerror or error}"
             raise DataError(text) from error
@@ -234,36 +248,68 @@ def local_path(path):
 
 
 def _entries(path):
-    """Returns the sorted (name, kind) of a folder's entries, from a single listing."""
+    """Returns the sorted (name, entry) of a folder, from a single listing."""
     with name_errors(path, "listed"):
         fs, inner = resolve(path)
-        if not fs.isdir(inner):
-            raise DataError(f"{path}: there is no such folder")
-        entries = fs.ls(inner, detail=True)
-    return sorted((one["name"].rstrip("/").rpartition("/")[2], one["type"]) for one in entries)
+        if is_object_store(path):
+            entries = object_stores.entries(fs, inner)
+        else:
+            entries = fs.ls(inner, detail=True) if fs.isdir(inner) else None
+    if entries is None:
+        raise DataError(f"{path}: there is no such folder")
+    named = ((one["name"].rstrip("/").rpartition("/")[2], one) for one in entries)
+    return sorted(named, key=lambda pair: (pair[0], pair[1]["type"]))
 
 
-def _replace(fs, new, target):
+def _name_write_errors(path, file):
+    """Makes errors of a written object name its path; most come only when it is closed."""
+    for name in ("write", "close"):
+        setattr(file, name, name_errors(path, "written")(getattr(file, name)))
+
+
+def _make_parents(path, fs, inner):
+    """Creates the folders above a file; an object needs none, and buckets are not ours to make."""
+    if not is_object_store(path):
+        fs.makedirs(_parent(inner), exist_ok=True)
+
+
+def _move(path, fs, inner, target):
+    if is_object_store(path):
+        object_stores.move(fs, inner, target)
+    else:
+        fs.mv(inner, target, recursive=True)
+
+
+def _remove(path, fs, inner):
+    if is_object_store(path):
+        object_stores.remove(fs, inner)
+    else:
+        fs.rm(inner, recursive=True)
+
+
+def _replace(path, fs, new, target):
     """Renames `new` to `target`; an existing `target` is first renamed, then deleted.
 
     On a local disk, the new one is flushed before the old one is deleted.
     """
+    if is_object_store(path) and object_stores.replace(fs, new, target):
+        return
     is_local_disk = isinstance(fs, LocalFileSystem)
     if is_local_disk:
         sync_tree(new)
     old = _beside(target, "old") if fs.exists(target) else None
     if old:
-        fs.mv(target, old, recursive=True)
+        _move(path, fs, target, old)
     try:
-        fs.mv(new, target, recursive=True)
+        _move(path, fs, new, target)
     except BaseException:
         if old:
-            fs.mv(old, target, recursive=True)
+            _move(path, fs, old, target)
         raise
     if is_local_disk:
         sync_folder(_parent(target))
     if old:
-        fs.rm(old, recursive=True)
+        _remove(path, fs, old)
 
 
 def parse_hidden(name):

@@ -11,12 +11,11 @@ from typing import Any
 import google_crc32c
 
 from sparkdl.config import Optional, Text, dataclass, option
-from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
-from sparkdl.data.readers.core.file_ranges import data_files, open_listed
+from sparkdl.data.readers.core.file_ranges import data_sizes, open_listed
 from sparkdl.data.readers.encodings.decompression import room
 from sparkdl.data.readers.encodings.file_window import FileWindow
 from sparkdl.data.readers.encodings.image_codec import decode_image
@@ -68,7 +67,7 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
 
     def splits(self) -> list[Split]:
         """Returns a split for each file. Reads only their sizes."""
-        sized = [(path, size) for path in data_files(self.path) if (size := files.size(path))]
+        sized = [(path, size) for path, size in data_sizes(self.path).items() if size]
         if not sized:
             raise DataError(f"{self.path}: must hold records, but is empty")
         return [

@@ -77,15 +77,29 @@ def data_files(path, endings=()):
     DataError
         If there are none.
     """
+    return [*list_data(path, endings)]
+
+
+def data_sizes(path, endings=()):
+    """Returns {path: bytes} of the files of `data_files`."""
+    listed = list_data(path, endings)
+    return {one: files.size(one) if size is None else size for one, size in listed.items()}
+
+
+def list_data(path, endings):
+    """Returns {path: bytes, or None if they are yet to be asked for} of the files of a source."""
     files.forget_listings([path])
     if not files.is_directory(path):
-        return [files.absolute(path)]
-    paths = files.tree(files.absolute(path))
-    paths = [one for one in paths if not endings or one.lower().endswith(tuple(endings))]
-    if not paths:
+        return {files.absolute(path): None}
+    walked = files.walk_entries(files.absolute(path))
+    sizes = {one: entry["size"] if files.is_object_store(one) else None for one, entry in walked}
+    sizes = {
+        one: sizes[one] for one in sizes if not endings or one.lower().endswith(tuple(endings))
+    }
+    if not sizes:
         what = f"files that end in {' or '.join(endings)}" if endings else "files"
         raise DataError(f"{path}: must hold {what}, but has none")
-    return paths
+    return sizes
 
 
 def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path: {}):
@@ -101,7 +115,7 @@ def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path:
     endings : see `data_files`
     about : function path of a file -> {field of its splits: value}
     """
-    ranges = byte_ranges(path, data_files(path, endings), bytes_per_split)
+    ranges = byte_ranges(path, data_sizes(path, endings), bytes_per_split)
     known = {one: about(one) for one in dict.fromkeys(one for one, *_ in ranges)}
     return [
         kind(partition=i, count=None, path=one, start=start, stop=stop, **known[one])
@@ -109,9 +123,8 @@ def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path:
     ]
 
 
-def byte_ranges(path, paths, bytes_per_split=None):
-    """Returns the byte ranges (path, start, stop) of the files found below a source's path."""
-    sizes = {one: files.size(one) for one in paths}
+def byte_ranges(path, sizes, bytes_per_split=None):
+    """Returns the byte ranges (path, start, stop) of files, {path: bytes}, of a source's path."""
     total = sum(sizes.values())
     if total == 0:
         raise DataError(f"{path}: must hold records, but is empty")

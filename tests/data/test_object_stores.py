@@ -1,0 +1,162 @@
+"""Files in an object store: what is moved, removed, listed and replaced, and what errors say."""
+
+import pytest
+
+from sparkdl.data import AvroFiles, Csv, Images, TFRecords, files
+from sparkdl.data.file_stamps import stamp_files
+from sparkdl.errors import DataError
+from tests.data.buckets import ClientError, install
+
+ODD = ["a b", "ü", "100%", "a%20b", "x+y", "q?z", "h#h", "[x]", "st*r", "{a}", "do..ts"]
+
+
+@pytest.fixture
+def s3(monkeypatch):
+    return install(monkeypatch)
+
+
+def write_model(path, *names):
+    with files.atomic_directory(path) as beside:
+        for name in names:
+            files.write(f"{beside}/{name}", name.encode())
+
+
+def test_a_folder_appears_and_is_replaced(s3):
+    write_model("s3://bucket/models/m", "a", "b/c")
+    assert s3.objects == {"bucket/models/m/a": b"a", "bucket/models/m/b/c": b"b/c"}
+    write_model("s3://bucket/models/m", "d")
+    assert s3.objects == {"bucket/models/m/d": b"d"}
+    files.move("s3://bucket/models", "s3://bucket/others")
+    assert s3.objects == {"bucket/others/m/d": b"d"}
+    with pytest.raises(DataError, match=r"s3://bucket/models: there is no such file or folder"):
+        files.move("s3://bucket/models", "s3://bucket/more")
+
+
+def test_a_failed_copy_brings_the_old_folder_back(s3, monkeypatch):
+    write_model("s3://bucket/m", "a")
+    copy = s3.cp_file
+
+    def refuse(fs, path1, path2, **options):
+        if path2 == "bucket/m/b":
+            raise ClientError("SlowDown")
+        copy(fs, path1, path2, **options)
+
+    monkeypatch.setattr(s3, "cp_file", refuse)
+    with pytest.raises(
+        DataError, match=r"^s3://bucket/m: cannot be written: ClientError: SlowDown$"
+    ):
+        write_model("s3://bucket/m", "b")
+    assert s3.objects == {"bucket/m/a": b"a"}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_names_are_literal(s3, name):
+    others = [other for other in ["x", "qaz", "star", "a", *ODD] if other != name]
+    for other in others:
+        files.write(f"s3://bucket/k/{other}", b"other")
+    path = f"s3://bucket/k/{name}"
+    files.write(path, b"first")
+    files.write(path, b"second")
+    assert files.read(path) == files.open(path).read() == b"second"
+    assert files.size(path) == 6 and name in files.list("s3://bucket/k")
+    with files.atomic_path(path) as beside, files.open(beside, "wb") as file:
+        file.write(b"third")
+    files.move(path, f"{path}.moved")
+    files.move(f"{path}.moved", path)
+    assert files.read(path) == b"third"
+    write_model(f"s3://bucket/folders/{name}", "inner")
+    write_model(f"s3://bucket/folders/{name}", "later")
+    assert files.tree(f"s3://bucket/folders/{name}") == [f"s3://bucket/folders/{name}/later"]
+    files.remove(f"s3://bucket/folders/{name}")
+    files.remove(path)
+    assert s3.objects == {f"bucket/k/{other}": b"other" for other in others}
+
+
+def test_a_file_is_one_request(s3):
+    """An object appears whole, so it needs no rename."""
+    files.write("s3://bucket/deep/er/a", b"1")
+    assert s3.calls == [("put", "bucket/deep/er/a")]
+    with files.atomic_path("s3://bucket/deep/er/a") as beside, files.open(beside, "wb") as file:
+        file.write(b"2")
+    assert ("delete", "bucket/deep/er/a") not in s3.calls  # readers always see one
+    assert s3.objects == {"bucket/deep/er/a": b"2"}
+
+
+def test_what_other_processes_write_is_seen(s3):
+    files.write("s3://bucket/d/a", b"1")
+    assert files.list("s3://bucket/d") == ["a"] and not files.exists("s3://bucket/d/b")
+    s3.objects["bucket/d/b"] = b"2"
+    assert files.exists("s3://bucket/d/b") and files.size("s3://bucket/d/b") == 1
+    assert files.list("s3://bucket/d") == ["a", "b"]
+    s3.objects["bucket/d/b"] = b"longer"
+    assert files.open("s3://bucket/d/b").read() == b"longer" and files.size("s3://bucket/d/b") == 6
+    s3.objects["bucket/e/f"] = b""
+    assert files.is_directory("s3://bucket/e")
+    del s3.objects["bucket/d/b"]
+    assert not files.exists("s3://bucket/d/b")
+
+
+def test_objects_that_mark_folders_are_no_files(s3):
+    for key in "d/", "d/cats/", "d/cats/0.png", "d/dogs/", "d/dogs/1.png", "empty/":
+        s3.objects[f"bucket/{key}"] = b""
+    assert files.list("s3://bucket/d") == ["cats", "dogs"]
+    paths = ["s3://bucket/d/cats/0.png", "s3://bucket/d/dogs/1.png"]
+    assert files.tree("s3://bucket/d") == paths
+    assert Images("s3://bucket/d").classes() == ["cats", "dogs"]
+    assert [stamp[0] for stamp in stamp_files(["s3://bucket/d"])] == paths
+    assert files.is_directory("s3://bucket/empty") is False or files.list("s3://bucket/empty") == []
+
+
+def test_a_file_is_no_folder(s3):
+    files.write("s3://bucket/a", b"1")
+    for path in "s3://bucket/a", "s3://bucket/b":
+        with pytest.raises(DataError, match=f"^{path}: there is no such folder$"):
+            files.list(path)
+
+
+@pytest.mark.parametrize("kind", [AvroFiles, TFRecords])
+def test_a_listing_tells_the_sizes_of_all_files(s3, kind):
+    for i in range(50):
+        s3.objects[f"bucket/d/{i:02d}"] = bytes(i)
+    assert len(kind("s3://bucket/d").splits()) == 49  # one is empty
+    assert s3.calls == [("list", "bucket/d")] * 2  # whether it is a folder, and what is in it
+    assert len(stamp_files(["s3://bucket/d"])) == 50
+    assert len(s3.calls) == 4
+
+
+def test_no_bucket_is_made(s3):
+    for write in (
+        lambda path: files.write(path, b"1"),
+        lambda path: write_model(path, "a"),
+        lambda path: files.open(path, "wb").close(),
+    ):
+        with pytest.raises(
+            DataError,
+            match=r"s3://typo/a\S* cannot be written: The specified bucket does not exist",
+        ):
+            write("s3://typo/a/b")
+    assert s3.buckets == {"bucket"}
+    with pytest.raises(DataError, match=r"^s3://typo/a: there is no such file or folder$"):
+        files.read("s3://typo/a")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        files.exists,
+        files.read,
+        files.open,
+        files.size,
+        files.list,
+        files.is_directory,
+        files.remove,
+        lambda path: files.write(path, b""),
+        lambda path: Csv(path).splits(),
+    ],
+)
+@pytest.mark.parametrize("error", [ClientError("Unable to locate credentials"), ClientError()])
+def test_errors_of_the_client_name_the_path(s3, act, error):
+    s3.error = error
+    with pytest.raises(DataError, match=rf"^s3://bucket/a: cannot be \w+( \w+)?: {error or 'Cl'}"):
+        act("s3://bucket/a")
+    assert len(s3.calls) == 1  # as each may take minutes
