@@ -5,7 +5,7 @@ import math
 import struct
 import zlib
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,16 @@ GZIP = b"\x1f\x8b"
 DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by the code in IDX files
 CIFAR = (3, 32, 32)
 MOST_AXES = 32
+AT_ONCE = 1024  # records of a batch of a gzipped file
 DAMAGES = (OSError, EOFError, zlib.error)  # errors of decompressors
 
 
 @dataclass(frozen=True, kw_only=True)
 class Idx(StoredSource, Reader, SplitByRecords):
     """An IDX file of images, such as train-images-idx3-ubyte, and one of labels; gzipped ones too.
+
+    Gzipped files are one split unless `records_per_split` is given, as each split reads them from
+    their start.
 
     References
     ----------
@@ -54,18 +58,32 @@ class Idx(StoredSource, Reader, SplitByRecords):
 
     def splits(self) -> list[Split]:
         """Returns ranges of records. Reads only the files' first bytes."""
-        counts = [idx_header(files.absolute(path))[1][0] for path in self.paths]
+        with ExitStack() as opened:
+            parts = self._open(opened)
+            counts, zipped = [part.count for part in parts], any(part.is_zipped for part in parts)
         if len(set(counts)) > 1:
             raise DataError(f"{self.path}: {counts[0]} images need as many labels, got {counts[1]}")
-        return ranges(self.path, [(files.absolute(self.path), counts[0])], self.records_per_split)
+        size = self.records_per_split or (max(1, counts[0]) if zipped else None)
+        return ranges(self.path, [(files.absolute(self.path), counts[0])], size)
 
     def read(self, split: Any) -> Iterator[Batch]:
-        """Yields one batch: features (n, 1, H, W) or (n, ...), labels (n,), dtypes as stored."""
-        arrays = [idx_rows(files.absolute(path), split.start, split.stop) for path in self.paths]
-        x, *labels = arrays
-        x = x[:, np.newaxis] if x.ndim == 3 else x
-        columns = {"features": x} | ({"labels": labels[0]} if labels else {})
-        yield Batch(columns=columns, ids=record_ids(split.partition, 0, len(x)))
+        """Yields batches: features (n, 1, H, W) or (n, ...), labels (n,), dtypes as stored."""
+        with ExitStack() as opened:
+            parts = self._open(opened)
+            zipped = any(part.is_zipped for part in parts)
+            step = AT_ONCE if zipped else split.stop - split.start
+            for start in range(split.start, split.stop, step):
+                stop = min(start + step, split.stop)
+                x, *labels = (part.rows(start, stop) for part in parts)
+                x = x[:, np.newaxis] if x.ndim == 3 else x
+                columns = {"features": x} | ({"labels": labels[0]} if labels else {})
+                ids = record_ids(split.partition, start - split.start, len(x))
+                yield Batch(columns=columns, ids=ids)
+
+    def _open(self, opened):
+        """Returns the IdxFiles of images and labels, which `opened`, an ExitStack, closes."""
+        paths = map(files.absolute, self.paths)
+        return [IdxFile(path, opened.enter_context(open_decompressed(path))) for path in paths]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,28 +143,35 @@ def ranges(path, counted, records_per_split):
     ]
 
 
-def idx_header(path):
-    """Returns (dtype, shape, size of the header) of an IDX file."""
-    with open_decompressed(path) as file:
-        return _header(path, file)
+class IdxFile:
+    """An open IDX file; `file` decompresses it.
 
+    Attributes
+    ----------
+    count : int
+        Number of records.
+    is_zipped : bool
+        Whether it is gzipped: what lies before the last record read is far.
+    """
 
-def idx_rows(path, start, stop):
-    """Reads records `start` to `stop` of an IDX file."""
-    with open_decompressed(path) as file:
-        dtype, (_, *shape), size = _header(path, file)
-        nbytes = dtype.itemsize * math.prod(shape)
-        check_size(path, size, nbytes, start, stop, zipped=isinstance(file, gzip.GzipFile))
+    def __init__(self, path, file):
+        self._path, self._file, self.is_zipped = path, file, isinstance(file, gzip.GzipFile)
+        self._dtype, (self.count, *self._shape), self._header = _header(path, file)
+
+    def rows(self, start, stop):
+        """Reads records `start` to `stop`."""
+        nbytes = self._dtype.itemsize * math.prod(self._shape)
+        check_size(self._path, self._header, nbytes, start, stop, self.is_zipped)
         content = bytearray((stop - start) * nbytes)
         try:
-            file.seek(size + start * nbytes)
-            count = file.readinto(content)
+            self._file.seek(self._header + start * nbytes)
+            count = self._file.readinto(content)
         except DAMAGES as error:
-            raise DataError(f"{path}: cannot be decompressed: {error}") from error
-    if count != len(content):
-        raise cut_short(path, stop)
-    rows = np.frombuffer(content, dtype).reshape(stop - start, *shape)
-    return rows.astype(dtype.newbyteorder("="), copy=False)
+            raise DataError(f"{self._path}: cannot be decompressed: {error}") from error
+        if count != len(content):
+            raise cut_short(self._path, stop)
+        rows = np.frombuffer(content, self._dtype).reshape(stop - start, *self._shape)
+        return rows.astype(self._dtype.newbyteorder("="), copy=False)
 
 
 def check_size(path, header, nbytes, start, stop, zipped):
