@@ -44,7 +44,7 @@ class AllReduceSGD(ResidentMaster):
     )
     accumulate: int = option(
         Integer(minimum=1),
-        "Gradient accumulation: minibatches of each worker per update.",
+        "Gradient accumulation: minibatches of each worker per update; with tbptt, their chunks.",
         default=1,
     )
     bucket_bytes: int | None = option(
