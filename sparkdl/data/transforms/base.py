@@ -78,12 +78,7 @@ class Transform(Member, package="sparkdl.data.transforms"):
 
     def find_column(self, batch: Batch) -> Pixels:
         """Returns the column to change. Raises ConfigError where the batch has none of its name."""
-        if self.column not in batch.columns:
-            names = list(batch.columns)
-            text = f"must be one of the batch's columns {names}, got {self.column!r}"
-            hint = suggestion(self.column, names, "")
-            raise ConfigError(f"{type(self).__name__}.column {text}{hint}")
-        return as_pixels(batch.columns[self.column])
+        return as_pixels(column_of(self, "column", self.column, batch))
 
     def change(self, x: np.ndarray, chance: "Chance | None") -> np.ndarray:
         """Returns the column (n, ...), `x` itself or a new array; `x` is not written to."""
@@ -150,6 +145,18 @@ class ResizingTransform(Transform, abstract=True):
     def in_shape(self, shape: Any) -> Any:
         require_result(self, self.out_shape(shape), shape)
         return (shape[0], None, None)
+
+
+def column_of(owner, field, name, batch):
+    """Returns a column of a batch that the option `field` of a transform names.
+
+    Raises ConfigError where the batch has none of its name.
+    """
+    if name not in batch.columns:
+        names = list(batch.columns)
+        text = f"must be one of the batch's columns {names}, got {name!r}"
+        raise ConfigError(f"{type(owner).__name__}.{field} {text}{suggestion(name, names, '')}")
+    return batch.columns[name]
 
 
 def image_shape(owner, shape, channels=None):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Compose, Crop, MeanImage, Mirror, Pad, ReshapeRecords, Resize, Scale, files
+from sparkdl.data.transforms import in_training
 from sparkdl.errors import ConfigError, DataError, ShapeError
 from tests.data.transforms.examples import images, trained
 
@@ -56,6 +57,31 @@ def test_views_are_mirrored_too():
     batch = images(8, (3, 10, 16))
     view = batch.replace(features=batch.features[:, :, ::2, 4:12])
     np.testing.assert_array_equal(trained(Mirror(share=1), view), view.features[..., ::-1])
+
+
+@pytest.mark.parametrize("axis", ["horizontal", "vertical"])
+@pytest.mark.parametrize("shape", [(5, 6), (2, 5, 6)])
+def test_labels_of_pixels_are_mirrored_with_their_image(axis, shape):
+    batch = images(60, (3, 5, 6))
+    channels = 0 if len(shape) == 2 else slice(2)
+    batch = batch.replace(labels=batch.features[:, channels].copy())
+    chain = Compose(Mirror(axis=axis, targets=["labels"]), Mirror(targets=["labels"]))
+    found = in_training(chain, 1, 3)(batch)
+    moved = (found.features != batch.features).any(axis=(1, 2, 3))
+    assert moved.any() and not moved.all() and found.labels.shape == (60, *shape)
+    np.testing.assert_array_equal(found.labels, found.features[:, channels])
+    np.testing.assert_array_equal(chain(batch).labels, batch.labels)
+
+
+def test_targets_of_a_mirror_must_be_columns_with_pixels():
+    with pytest.raises(
+        ShapeError, match=r"targets must have a value for each pixel.*labels has \(\)"
+    ):
+        Mirror(targets=["labels"])(images())
+    with pytest.raises(
+        ConfigError, match="Mirror.targets must be one of the batch's.*'label'; did"
+    ):
+        trained(Mirror(targets=["label"]), images())
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
