@@ -200,29 +200,32 @@ def load_checkpoint(path: str | PathLike[str]) -> "tuple[Conf, TrainState, dict[
 def list_checkpoints(path: str | PathLike[str]) -> dict[int, str]:
     """Returns {rounds: path} of all checkpoints in a folder, complete or not.
 
-    A checkpoint that was being replaced when its fit was killed has a hidden name. Empty if the
-    folder does not exist.
+    A checkpoint that was being replaced when its fit was killed has a hidden name; it counts if
+    what replaces it is not complete, as an object store moves one file after the other. Empty if
+    the folder does not exist.
     """
     present = {}
     for name in _names(path):  # hidden names come first
         beside, what = files.parse_hidden(name) or (name, "")
         if what != "new" and (match := NAME.fullmatch(beside)):
-            present[int(match[1])] = f"{as_text(path)}/{name}"
+            rounds, one = int(match[1]), f"{as_text(path)}/{name}"
+            if rounds not in present or damage_of(one) is None or damage_of(present[rounds]):
+                present[rounds] = one
     return present
 
 
 def repair(path: str | PathLike[str]) -> None:
     """Deletes unfinished checkpoints of killed fits, and restores those being replaced."""
-    names = _names(path)
-    for name in tuple(names):
-        beside, what = files.parse_hidden(name) or ("", "")
+    wanted = list_checkpoints(path).values()
+    for name in _names(path):
+        beside, _ = files.parse_hidden(name) or ("", "")
         if NAME.fullmatch(beside):
-            hidden = f"{as_text(path)}/{name}"
-            if what == "new" or beside in names:
+            hidden, visible = f"{as_text(path)}/{name}", f"{as_text(path)}/{beside}"
+            if hidden not in wanted:
                 files.remove(hidden)
             else:
-                files.move(hidden, f"{as_text(path)}/{beside}")
-                names.append(beside)
+                files.remove(visible)  # an incomplete one
+                files.move(hidden, visible)
     TablePool(as_text(path)).remove_unfinished()
 
 

@@ -3,6 +3,7 @@ machine checks that the newest intact checkpoint is always found, with its rows.
 
 import gc
 import hashlib
+import itertools
 import json
 import shutil
 import tempfile
@@ -34,6 +35,7 @@ from sparkdl.training.saving.checkpoint import (
 )
 from sparkdl.training.saving.model_directory import load_model
 from sparkdl.training.saving.stored_tables import StoredTables
+from tests.data.buckets import install
 from tests.training.models import state_of
 from tests.training.reports import plan, report
 from tests.training.saving.test_models_with_tables import CONF, rows_of, table_file
@@ -213,3 +215,40 @@ class KilledWriters(RuleBasedStateMachine):
 @pytest.mark.slow
 def test_the_newest_whole_checkpoint_is_found_whatever_happens():
     run_state_machine_as_test(KilledWriters, settings=SETTINGS)
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("keep", [1, 2])
+def test_an_object_store_without_renames_keeps_a_whole_checkpoint(again, keep, monkeypatch):
+    """Its files are copied one by one, and the writer is killed before each request."""
+    store, killed = install(monkeypatch), True
+    ask = store._ask
+
+    def die(fs, *request):
+        if left[0] == 0:
+            raise Killed
+        left[0] -= 1
+        ask(fs, *request)
+
+    monkeypatch.setattr(store, "_ask", die)
+    for steps in itertools.count():
+        if not killed:
+            break
+        store.objects.clear()
+        left, folder, killed = [-1], "s3://bucket/checkpoints", False
+        writer = CheckpointWriter(Checkpoints(path=folder, every_rounds=1, keep=keep))
+        writer.on_fit_start(plan(conf=CONF))
+        writer.on_round(report(), state_of(CONF, seed=0, rounds=1))
+        left[0] = steps
+        try:
+            writer.on_round(report(), state_of(CONF, seed=1, rounds=1 if again else 2))
+        except Killed:
+            killed = True
+        left[0] = -1
+        rounds = load_checkpoint(folder)[1].rounds
+        assert rounds == 1 or (rounds == 2 and not again)
+        resumed = CheckpointWriter(Checkpoints(path=folder, every_rounds=1, keep=keep))
+        resumed.on_fit_start(plan(conf=CONF, rounds=rounds))
+        assert load_checkpoint(folder)[1].rounds == rounds
+        assert not [key for key in store.objects if "/." in key]
+    assert rounds == (1 if again else 2) and steps > 10
