@@ -1,7 +1,7 @@
 """The arrays of a module: trained parameters, kept buffers, and their initial values."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -11,6 +11,8 @@ from sparkdl.errors import ConfigError, DataError, ShapeError, brief, needs_pack
 from sparkdl.interop.live.array_shapes import shapes_of
 from sparkdl.interop.live.random_state import keeping_states
 
+ONE_OUTPUT = "TorchModel.make must give a module with one float32 output (batch, units, ...)"
+LOGITS = "logits"  # where models of texts have their scores
 MASK = "mask"  # value of TorchModel.padding: the module gets a mask
 
 
@@ -147,14 +149,44 @@ def input_tensor(examples: np.ndarray, spec: Any, device: str = "cpu") -> Any:
 
 
 def run_module(module: Any, x: Any, *mask: Any) -> Any:
-    """Returns a module's output; DataError if it looks up ids out of range."""
+    """Returns a module's output.
+
+    Raises
+    ------
+    DataError
+        If it looks up ids out of range.
+    ShapeError
+        If it is no array, which may depend on whether the module is in training.
+    """
     try:
-        return module(x, *mask)
+        y = module(x, *mask)
     except IndexError as error:
         raise DataError(
             f"features must be numbers that the module can look up, got {x.min()} to {x.max()}: "
             f"{error}"
         ) from error
+    if not load_torch().is_tensor(y):
+        mode = "in training" if module.training else "in eval mode"
+        raise ShapeError(f"{ONE_OUTPUT}, got {describe_output(y)} {mode}{output_cure(y)}")
+    return y
+
+
+def describe_output(y: Any) -> str:
+    """Returns a description of a module's output."""
+    if load_torch().is_tensor(y):
+        return f"{tuple(y.shape)} of {y.dtype}"
+    if isinstance(y, Mapping):
+        return f"a {type(y).__name__} with the keys {brief(list(y))}"
+    return f"a {type(y).__name__} of {len(y)}" if isinstance(y, list | tuple) else brief(y)
+
+
+def output_cure(y: Any) -> str:
+    """Returns what to do about an output of several arrays, for an error."""
+    if not isinstance(y, Mapping | list | tuple) or not len(y):
+        return ""
+    keys = list(y) if isinstance(y, Mapping) else range(len(y))
+    key = next((key for key in keys if key == LOGITS), keys[0])
+    return f"; return one of them from forward, such as [{key!r}]"
 
 
 def describe_arrays(module: Any, spec: ModuleSpec) -> tuple[Any, Any, Any]:
@@ -186,11 +218,7 @@ def output_shape(module: Any, spec: ModuleSpec) -> tuple[int, ...]:
     """
     torch, y = load_torch(), output_of_zeros(module, spec)
     if not torch.is_tensor(y) or y.dtype != torch.float32 or y.shape[:1] != (2,) or y.ndim < 2:
-        got = f"{tuple(y.shape)} of {y.dtype}" if torch.is_tensor(y) else brief(y)
-        raise ShapeError(
-            "TorchModel.make must give a module with one float32 output (batch, units, ...), "
-            f"got {got} for a batch of 2"
-        )
+        raise ShapeError(f"{ONE_OUTPUT}, got {describe_output(y)} for a batch of 2{output_cure(y)}")
     return tuple(y.shape[1:])
 
 

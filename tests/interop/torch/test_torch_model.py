@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -170,6 +171,18 @@ class Growing(nn.Linear):
         return super().forward(x)
 
 
+class Named(nn.Linear):
+    """Returns its outputs by name, perhaps only in training or only for predictions."""
+
+    def __init__(self, trains=False, predicts=False):
+        super().__init__(4, 3)
+        self.modes = {True: trains, False: predicts}
+
+    def forward(self, x):
+        y = super().forward(x)
+        return {"hidden": x, "logits": y} if self.modes[self.training] else y
+
+
 class Viewed(nn.Conv2d):
     def __init__(self):
         super().__init__(2, 4, 2)
@@ -183,7 +196,16 @@ REFUSED = {
     "no module": ({"make": lambda: 3}, ConfigError, "must return a torch.nn.Module, got 3"),
     "doubles": ({"make": lambda: nn.Linear(4, 3).double()}, ConfigError, "float32 on the CPU"),
     "other input": ({"input_shape": (5,)}, ShapeError, "takes \\(5,\\)"),
-    "two outputs": ({"make": lambda: nn.LSTM(4, 3)}, ShapeError, "one float32 output"),
+    "two outputs": (
+        {"make": lambda: nn.LSTM(4, 3)},
+        ShapeError,
+        r"one float32 output .*, got a tuple of 2 for a batch of 2; return one of them .* \[0\]$",
+    ),
+    "outputs by name": (
+        {"make": lambda: Named(trains=True, predicts=True)},
+        ShapeError,
+        r"got a dict with the keys \['hidden', 'logits'\] for .*; return one .* \['logits'\]$",
+    ),
     "no batch axis": (
         {"make": lambda: nn.Sequential(nn.Flatten(0), nn.Linear(8, 3))},
         ShapeError,
@@ -268,3 +290,13 @@ def test_a_damaged_document_is_a_named_error(tmp_path):
 
 def test_its_name_is_that_of_the_function():
     assert model("lenet").make.reference == f"{lenet.__module__}:lenet"
+
+
+def test_outputs_by_name_in_training_are_refused_with_the_cure(rng):
+    conf = TorchModel(make=partial(Named, trains=True), input_shape=(4,), loss="mse")
+    x, y = (rng.normal(size=(6, n)).astype(np.float32) for n in (4, 3))
+    replica = Network(conf).replica
+    message = r"got a dict with the keys \['hidden', 'logits'\] in training; return one of them"
+    with pytest.raises(ShapeError, match=message):
+        replica.step(Batch.of(x, y), 0.1, 1)
+    assert replica.losses(Batch.of(x, y))[0].shape == (6, 3)
