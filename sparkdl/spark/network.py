@@ -34,7 +34,7 @@ from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.own_settings import check_own_settings
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import (
-    Change,
+    Changes,
     Data,
     SparkRecords,
     is_records,
@@ -152,7 +152,7 @@ class SparkNetwork(NetworkInUse):
         features: str = "features",
         label: str = "label",
         weights: str | None = None,
-        transform: Change | None = None,
+        transform: Changes | None = None,
         trigger: dict[str, Any] | None = None,
         updates: int | None = None,
         validation_split: float | None = None,
@@ -180,8 +180,8 @@ class SparkNetwork(NetworkInUse):
             Column names, for records with named columns; a network with several inputs or outputs
             uses their names. Weights are factors of the examples' losses, and count in figures of
             evaluations: of held-out records, and of a `validation` DataFrame that has the column.
-        transform : callable, optional
-            Function that workers apply to minibatches of an RDD or DataFrame; see
+        transform : callable or list of transforms, optional
+            Function that workers apply to minibatches of an RDD or DataFrame, or several; see
             sparkdl.transforms. `evaluate`, `predict` and `features` apply it too unless given
             another.
         trigger : dict, optional

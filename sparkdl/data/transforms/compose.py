@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from sparkdl.config import Of, Sequence, dataclass, option
+from sparkdl.config import Of, Requirement, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.transforms.base import Chance, Transform
 from sparkdl.data.transforms.scale import Scale
 from sparkdl.errors import require
+
+SEVERAL = Sequence(of=Of(family=Transform))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +21,7 @@ class Compose(Transform):
     """
 
     transforms: Several[Transform] = option(
-        Sequence(of=Of(family=Transform)),
+        SEVERAL,
         "Transforms, in the order in which they are applied.",
         default=(),
     )
@@ -70,3 +72,30 @@ def flatten_transforms(transforms):
     """Yields the transforms, with those inside a Compose in its place."""
     for one in transforms:
         yield from one.transforms if isinstance(one, Compose) else (one,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformRequirement(Requirement):
+    """The transform of minibatches; a list of transforms is combined into one."""
+
+    phrase = "a Transform, a list of them, or a function Batch to Batch"
+    plural = "transforms or functions Batch to Batch"
+
+    def check(self, value, where):
+        if isinstance(value, list | tuple):
+            return in_order(SEVERAL.check(value, where), Scale())
+        if isinstance(value, type):
+            self.refuse(value, where, f"write {value.__name__}(...)")
+        if callable(value):
+            return value
+        if not isinstance(value, str | dict):
+            self.refuse(value, where)
+        return SEVERAL.of.check(value, where)
+
+
+def as_transform(given: Any) -> Any:
+    """Returns what was given as `transform`: a function, a list of transforms as one, or None.
+
+    Raises ConfigError for anything else.
+    """
+    return None if given is None else TransformRequirement().check(given, "transform")

@@ -13,7 +13,7 @@ from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.jobs.running_context import require_running
-from sparkdl.spark.records.records import Change, Data, SparkRecords
+from sparkdl.spark.records.records import Change, Changes, Data, SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 
 
@@ -38,7 +38,7 @@ class ExampleLosses:
         *,
         features: str = "features",
         label: str = "label",
-        transform: Change | Literal[False] | None = None,
+        transform: Changes | Literal[False] | None = None,
         device: str | None = None,
         loss: str = "loss",
         keep: str | Iterable[str] | None = None,

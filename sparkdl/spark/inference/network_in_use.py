@@ -12,6 +12,7 @@ from pyspark.sql.types import StructField, StructType
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.batches.type_names import kind_of
+from sparkdl.data.transforms.compose import as_transform
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import (
@@ -32,7 +33,13 @@ from sparkdl.spark.jobs.running_context import require_running
 from sparkdl.spark.jobs.sent_function import SentFunction
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue, share_if_changed
 from sparkdl.spark.jobs.user_code import check_pickles
-from sparkdl.spark.records.records import Change, Data, SparkRecords, is_records
+from sparkdl.spark.records.records import (
+    Change,
+    Changes,
+    Data,
+    SparkRecords,
+    is_records,
+)
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.evaluation.metrics import MetricsGiven, metrics_of
@@ -72,7 +79,7 @@ class NetworkInUse(ExampleLosses):
         data: Data,
         *,
         features: str = "features",
-        transform: Change | Literal[False] | None = None,
+        transform: Changes | Literal[False] | None = None,
         device: str | None = None,
         prediction: str = "prediction",
         probability: str = "probability",
@@ -119,7 +126,7 @@ class NetworkInUse(ExampleLosses):
         layers: str | Iterable[str],
         *,
         features: str = "features",
-        transform: Change | Literal[False] | None = None,
+        transform: Changes | Literal[False] | None = None,
         device: str | None = None,
         keep: str | Iterable[str] | None = None,
     ) -> RDD | DataFrame:
@@ -169,7 +176,7 @@ class NetworkInUse(ExampleLosses):
         features: str = "features",
         label: str = "label",
         weights: str | None = None,
-        transform: Change | Literal[False] | None = None,
+        transform: Changes | Literal[False] | None = None,
         device: str | None = None,
         metrics: MetricsGiven = None,
         output: str | None = None,
@@ -183,9 +190,9 @@ class NetworkInUse(ExampleLosses):
             Column names, for records with named columns. Weights say how much each example counts,
             as scikit-learn's sample_weight; the loss is the mean of losses times weights, as in
             training. None: each counts 1.
-        transform : callable, optional
-            Function applied to minibatches of an RDD or DataFrame; see sparkdl.transforms. None:
-            the transform of the fit, which is saved with the network. False: no transform.
+        transform : callable or list of transforms, optional
+            Applied to minibatches of an RDD or DataFrame; see sparkdl.transforms. None: the
+            transform of the fit, which is saved with the network. False: no transform.
         device : "auto", "cpu" or "cuda", optional
             None: the master's.
         metrics : {name: metric} or sequence of metrics, optional
@@ -233,7 +240,7 @@ class NetworkInUse(ExampleLosses):
         features: str = "features",
         label: str = "label",
         weights: str | None = None,
-        transform: Change | Literal[False] | None = None,
+        transform: Changes | Literal[False] | None = None,
         device: str | None = None,
         output: str | None = None,
     ) -> float:
@@ -288,7 +295,7 @@ class NetworkInUse(ExampleLosses):
         if is_connect(self.sc):
             raise unsupported(kind_of(data), "data must be a DataFrame of its session")
 
-    def transform_for(self, data: Data, given: Change | Literal[False] | None) -> Change | None:
+    def transform_for(self, data: Data, given: Changes | Literal[False] | None) -> Change | None:
         """Returns the transform of minibatches: the given one, or the fit's if None; False: none.
 
         A source has its own, both as data and as training data.
@@ -297,7 +304,7 @@ class NetworkInUse(ExampleLosses):
             return None
         if given is None and is_records(data):
             return self.network.transform
-        return given
+        return as_transform(given)
 
     def _add_columns(self, frame, features, transform, new, compute, device, keep, layers):
         schema = schema_of(self.conf, labels=False, transform=transform)

@@ -5,7 +5,7 @@ task, four times, and bury the reason in a stack trace.
 """
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +17,8 @@ from pyspark.sql import DataFrame
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of
 from sparkdl.data.source import Source, check_batches
+from sparkdl.data.transforms import Transform
+from sparkdl.data.transforms.compose import as_transform
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.connect.sessions import is_frame
@@ -24,7 +26,6 @@ from sparkdl.spark.inference.arrow_map import select_columns, with_plain_names
 from sparkdl.spark.jobs.archive_imports import keep_archives_in_task
 from sparkdl.spark.jobs.process_start import note_start
 from sparkdl.spark.jobs.python_start import start_python
-from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.records.column_types import arrow_schema, sql_schema
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.locality import split_rdd
@@ -36,6 +37,7 @@ from sparkdl.training.workers.frozen_modules import freeze_modules
 
 Data = RDD | DataFrame | Source
 Change = Callable[[Batch], Batch]  # of a minibatch
+Changes = Change | Sequence[Transform]  # as users give them
 PACKED_COLUMNS = "packed binary, error string"
 PACKED = arrow_schema(PACKED_COLUMNS)
 KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
@@ -63,7 +65,7 @@ class SparkRecords:
     data : RDD, DataFrame or Source
     features, label, weights : str
         Columns, if records have names; several features or labels each have their own.
-    transform : callable or None
+    transform : callable, list of transforms or None
         Applied by workers to each minibatch of an RDD or DataFrame; sources have their own.
     """
 
@@ -77,6 +79,7 @@ class SparkRecords:
         if is_frame(self.data) and self.data.isStreaming:
             raise ConfigError(f"data must be {KINDS}, got a DataFrame that streams; fit takes one")
         if is_records(self.data):
+            object.__setattr__(self, "transform", as_transform(self.transform))
             return
         if not hasattr(self.data, "splits"):
             raise ConfigError(
@@ -122,14 +125,12 @@ class SparkRecords:
         store = partial(store_tables, schema, columns, key)
         chosen, store = with_plain_names(chosen, store)
         stored = chosen.mapInArrow(store, sql_schema(COLUMNS))
-        with shared_processes(chosen.sparkSession):
-            return stored.rdd
+        return stored.rdd
 
     def _of_frame(self, schema):
         chosen, columns = self.select_columns(schema)
         chosen, read = with_plain_names(chosen, partial(read_tables, schema, columns))
-        with shared_processes(chosen.sparkSession):
-            return chosen.mapInArrow(read, sql_schema(PACKED_COLUMNS)).rdd.map(of_row)
+        return chosen.mapInArrow(read, sql_schema(PACKED_COLUMNS)).rdd.map(of_row)
 
     def select_columns(self, schema):
         """Returns the DataFrame of the needed columns, and their names."""

@@ -8,10 +8,7 @@ from sparkdl.config import (
     Choice,
     Integer,
     Number,
-    Of,
     Path,
-    Requirement,
-    Sequence,
     Sizes,
     dataclass,
     option,
@@ -23,36 +20,17 @@ from sparkdl.data.file_stamps import stamp_files
 from sparkdl.data.readers.encodings.image_codec import CHANNELS, EXIF_ORIENTATION
 from sparkdl.data.source import Source, is_own_class
 from sparkdl.data.transforms import Scale, Transform, in_order
+from sparkdl.data.transforms.compose import SEVERAL, TransformRequirement
 from sparkdl.data.transforms.scale import NotZero, PerChannel
 from sparkdl.errors import ConfigError, DataError, require
 
 BatchTransform: TypeAlias = Callable[[Batch], Batch]
 
-SEVERAL = Sequence(of=Of(family=Transform))
 SHORTHANDS = {
     "transforms": SEVERAL,
     "scale": NotZero(),
     "mean": PerChannel(of=Number()),
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class TransformRequirement(Requirement):
-    """The transform of minibatches; a list of transforms is combined into one."""
-
-    phrase = "a Transform, a list of them, or a function Batch to Batch"
-    plural = "transforms or functions Batch to Batch"
-
-    def check(self, value, where):
-        if isinstance(value, list | tuple):
-            return in_order(SEVERAL.check(value, where), Scale())
-        if isinstance(value, type):
-            self.refuse(value, where, f"write {value.__name__}(...)")
-        if callable(value):
-            return value
-        if not isinstance(value, str | dict):
-            self.refuse(value, where)
-        return SEVERAL.of.check(value, where)
 
 
 @dataclass(frozen=True, kw_only=True)
