@@ -89,6 +89,8 @@ LOSSES = [
     losses.Msle(),
     losses.Huber(),
     losses.Huber(delta=2.5),
+    losses.Quantile(quantiles=(0.1, 0.9)),
+    losses.Quantile(quantiles=[0.25]),
     losses.Hinge(),
     losses.Hinge(labels="class"),
     losses.MulticlassHinge(),

@@ -71,6 +71,12 @@ def ctc(loss, z, y):
     return optax.ctc_loss(z, nothing, jnp.where(y < 0, loss.blank, y), 1.0 * (y < 0), **options)
 
 
+def pinball(loss, z, y):
+    shares = jnp.asarray(loss.quantiles)
+    away = y[:, :, None] - z.reshape(N, -1, len(shares))
+    return jnp.where(away > 0, shares * away, (shares - 1) * away)
+
+
 def one_normal(loss, z, y):
     return -jax.scipy.stats.norm.logpdf(y, z[:, 2:], jnp.exp(z[:, 1:2])).sum(axis=1)
 
@@ -102,6 +108,7 @@ THEIRS = {
         axis=1
     ),
     "huber": lambda loss, z, y: optax.huber_loss(z, y, delta=loss.delta).mean(axis=1),
+    "quantile": lambda loss, z, y: pinball(loss, z, y).mean(axis=(1, 2)),
     "hinge": lambda loss, z, y: optax.hinge_loss(z, signs(loss, y)).sum(axis=1),
     "multiclass_hinge": lambda loss, z, y: optax.losses.multiclass_hinge_loss(z, y),
     "squared_hinge": lambda loss, z, y: (
@@ -142,6 +149,8 @@ def labels_for(loss, rng):
         return np.where(labels == 2, getattr(loss, "ignore_label", None) or 2, labels)
     if getattr(loss, "ignore_label", None) is not None:
         return rng.choice([0.0, 1.0, loss.ignore_label], (N, UNITS))
+    if loss.type_name == "quantile":
+        return rng.normal(size=(N, UNITS // len(loss.quantiles)))
     if loss.type_name == "gaussian":
         return rng.normal(size=(N, UNITS // 2))
     if loss.type_name in YES_OR_NO:
@@ -205,6 +214,8 @@ BY_HAND = [
     (losses.Msle(), [np.e - 1, -5], [0, np.e**2 - 1], (1 + 4) / 2),
     (losses.Huber(), [0.5, 3, -3], [0, 0, 0], (0.125 + 2.5 + 2.5) / 3),
     (losses.Huber(delta=2), [2, 5], [0, 0], (2 + 8) / 2),
+    (losses.Quantile(quantiles=[0.75]), [1, 4], [3, 2], (1.5 + 0.5) / 2),
+    (losses.Quantile(quantiles=(0.1, 0.9)), [0, 2, 5, 5], [1, 5], (0.1 + 0.1 + 0 + 0) / 4),
     (losses.Hinge(), [0.5, 2, -1], [1, 1, 1], 0.5 + 0 + 2),
     (losses.Hinge(), [0.5, -3], [-1, -1], 1.5),
     (losses.SquaredHinge(), [0.5, 2, -1], [1, 1, 1], 0.25 + 0 + 4),
@@ -298,6 +309,7 @@ UNFIT = [
     (Mse(unit_weights=(1, 2)), r"Mse.unit_weights must have one for each of 3 units, got \(1, 2\)"),
     (losses.Infogain(gain=((1, 0), (0, 1))), "Infogain.gain must have one for each of 3 units"),
     (losses.MixtureDensity(components=1, width=2), "needs 4 units, got 3"),
+    (losses.Quantile(quantiles=(0.1, 0.9)), r"needs 2 units .* each of \(0.1, 0.9\), got 3 units"),
     (losses.Gaussian(), "gaussian needs a mean and a variance for each number, got 3 units"),
     (losses.Ctc(label_length=2), r"ctc needs \(steps, units\) with units above 0, got \(3,\)"),
 ]
@@ -370,6 +382,8 @@ REFUSED = [
     (lambda: losses.Contrastive(margin=0), "Contrastive.margin must be a number above 0, got 0"),
     (lambda: losses.Contrastive(legacy=1), "Contrastive.legacy must be True or False, got 1"),
     (lambda: losses.MixtureDensity(components=0, width=1), "components must be an integer >= 1"),
+    (lambda: losses.Quantile(quantiles=()), "Quantile.quantiles must be a sequence of one or more"),
+    (lambda: losses.Quantile(quantiles=[1]), "must be a number in (0, 1), got 1"),
     (lambda: losses.Huber(delta=0), "Huber.delta must be a number above 0, got 0"),
     (lambda: losses.Loss.from_dict({"type": "huber", "delt": 1}), "did you mean 'delta'?"),
     (lambda: losses.Loss.from_dict({"type": "hing"}), "got 'hing'; did you mean 'hinge'?"),

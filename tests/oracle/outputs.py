@@ -50,6 +50,11 @@ def yes_or_no(choices, units):
     return losses.SigmoidCrossEntropy(**options)
 
 
+def quantile(choices, units):
+    shares = (0.5, 0.1, 0.9, 0.25)[: choices.pick([n for n in (1, 2, 3) if units % n == 0])]
+    return losses.Quantile(quantiles=shares)
+
+
 def gaussian(choices, units):
     if units % 2:
         raise ShapeError("a gaussian has two units for each number")
@@ -95,6 +100,7 @@ DRAWN = {  # loss: function (choices, units)
     "mape": per_unit(losses.Mape),
     "msle": per_unit(losses.Msle),
     "huber": per_unit(losses.Huber, delta=lambda c, u: c.pick((1.0, 2.5))),
+    "quantile": quantile,
     "hinge": margin(losses.Hinge),
     "squared_hinge": margin(losses.SquaredHinge),
     "multiclass_hinge": plain(losses.MulticlassHinge),

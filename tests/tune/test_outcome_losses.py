@@ -15,6 +15,7 @@ from sparkdl.nn.losses import (
     Infogain,
     Loss,
     MixtureDensity,
+    Quantile,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
     SquaredHinge,
@@ -44,10 +45,11 @@ LOSSES = {
     SoftmaxCrossEntropy(class_weights=(1.0, 2.0, 0.5)): CLASSES,
     SoftmaxCrossEntropy(labels="one_hot"): ONE_HOT,
     SoftmaxCrossEntropy(ignore_label=1): CLASSES,
+    Quantile(): VALUES,
     Gaussian(): VALUES[:, :2],
     MixtureDensity(components=2, width=1): VALUES[:, :1],
 }
-UNITS = {Gaussian: 4, MixtureDensity: 6}
+UNITS = {Quantile: 9, Gaussian: 4, MixtureDensity: 6}
 
 
 def network(loss, seed=1, **output):

@@ -17,6 +17,7 @@ from sparkdl.nn.losses.difference import L1, L2, Euclidean, Huber, Mae, Mape, Ms
 from sparkdl.nn.losses.likelihood import KlDivergence, Poisson, SigmoidCrossEntropy
 from sparkdl.nn.losses.mixture import MixtureDensity
 from sparkdl.nn.losses.multi_label import MultiLabelRanking
+from sparkdl.nn.losses.quantile import Quantile
 from sparkdl.nn.losses.yolo2 import Yolo2
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "MultiLabelRanking",
     "MultinomialLogistic",
     "Poisson",
+    "Quantile",
     "SigmoidCrossEntropy",
     "SoftmaxCrossEntropy",
     "SquaredHinge",

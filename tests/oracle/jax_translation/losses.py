@@ -108,6 +108,13 @@ def contrastive(f, z, y):
     return (y * z**2 + (1 - y) * (far if f.legacy else far**2)) / 2
 
 
+def quantile(f, z, y):
+    """Koenker and Bassett, eq. 3.1; as in scikit-learn's mean_pinball_loss."""
+    shares = jnp.asarray(f.quantiles)
+    away = y[:, :, None] - z.reshape(len(z), -1, len(shares))
+    return jnp.maximum(shares * away, (shares - 1) * away).mean((1, 2))
+
+
 def gaussian(f, z, y):
     mean, log_variance = jnp.split(z, 2, -1)
     return -jax.scipy.stats.norm.logpdf(y, mean, jnp.exp(log_variance / 2)).sum(-1)
@@ -143,6 +150,7 @@ ROWS = {
     ),
     "msle": per_unit(lambda f, z, y: (log_above(z) - log_above(y)) ** 2, mean=True),
     "huber": per_unit(huber, mean=True),
+    "quantile": quantile,
     "hinge": per_unit(missing),
     "squared_hinge": per_unit(lambda f, z, y: missing(f, z, y) ** 2),
     "multiclass_hinge": multiclass_hinge,

@@ -40,6 +40,8 @@ CHOICES = {
     losses.Mape(): Regression,
     losses.Msle(): Regression,
     losses.Huber(): Regression,
+    losses.Quantile(): MeanLoss,
+    losses.Quantile(quantiles=[0.9]): Regression,
     losses.Hinge(): Regression,
     losses.SquaredHinge(): Regression,
     losses.CosineProximity(): Regression,
