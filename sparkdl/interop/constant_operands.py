@@ -10,8 +10,19 @@ PARAMETERS = {"scale": "gamma", "shift": "beta"}  # parameters of an Affine
 HIDES = np.float32(-1e9)  # numbers up to this are added to hide values from softmax
 HIDES_BESIDE_0 = np.float32(-9.9e3)  # so are those up to this (-1e4 in bfloat16), beside zeros
 HIDDEN = np.float32(-1e30)  # finite, where others use minus infinity
+LOWEST = np.float32(-1e20)  # stands for lower finite numbers, so that sums are above HIDDEN
 FAR_BELOW_HIDDEN = 1e35  # beyond all sums of HIDDEN, regardless of the sign
 LARGEST = float(np.finfo(np.float32).max)  # stands for "no limit"
+
+
+def bound_numbers(values):
+    """Returns numbers whose sums are finite, in their order; the low ones hide others from softmax.
+
+    Minus infinity becomes HIDDEN; finite numbers stay between LOWEST and its opposite.
+    """
+    values = np.asarray(values)
+    finite = np.where(np.isposinf(values), values, np.clip(values, LOWEST, -LOWEST))
+    return np.where(np.isneginf(values), HIDDEN, finite)
 
 
 def line(**options):

@@ -10,6 +10,7 @@ from sparkdl.interop.constant_operands import (
     HIDDEN,
     HIDES_BESIDE_0,
     LARGEST,
+    bound_numbers,
     line,
     make_threshold,
     shape_of_example,
@@ -18,7 +19,6 @@ from sparkdl.interop.onnx.messages import attributes_of
 from sparkdl.interop.onnx.operand_translation import (
     constant_operand,
     element_wise,
-    hide,
     join,
     keep,
     operand_layer,
@@ -93,8 +93,11 @@ def difference(node, turned):
     [at], x = constant, 1 - constant[0]
     node.need(np.isfinite(node.constant(at)).all(), "comparing with an infinite number")
     first = Step(layer=line(scale=signs[x]), sources=(x,))
-    own = constant_operand(node, "shift", lambda v: signs[at] * hide(v), BEFORE, trains=False)
-    return [first, *own]
+
+    def signed(values):
+        return signs[at] * bound_numbers(values)
+
+    return [first, *constant_operand(node, "shift", signed, BEFORE, trains=False)]
 
 
 def where(node):
@@ -131,7 +134,7 @@ def number_of(node, index, shape):
 
 def number_where(value, chosen):
     """Returns the Step of a number where a mask is 1, or where it is 0; elsewhere of exactly 0."""
-    value = float(hide(np.float32(value)))
+    value = float(bound_numbers(np.float32(value)))
     return Step(
         layer=line(scale=value) if chosen else line(scale=-value, shift=value), sources=(0,)
     )
@@ -160,7 +163,7 @@ def fill(node):
     node.need(len(computed) == 1, "a constant choice between computed inputs")
     [x] = computed
     keeps, other, shape = (node.constant(0) != 0) == (x == 1), node.constant(3 - x), node.shape(x)
-    filled = np.where(keeps, np.float32(0), hide(other))
+    filled = np.where(keeps, np.float32(0), bound_numbers(other))
     fits = shape_of_example(filled, shape) is not None
     node.need(fits, f"a choice of shape {filled.shape} with an example of {tuple(shape)}")
     if keeps.all():

@@ -2,34 +2,27 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import HIDDEN, LARGEST, constant_layer, line
+from sparkdl.interop.constant_operands import LARGEST, LOWEST, bound_numbers, constant_layer, line
 from sparkdl.interop.onnx.shape_translation import repeat
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
-LOWEST = np.float32(-1e20)  # stands for finite numbers that are lower, as HIDDEN for -infinity
-
-
-def hide(values):
-    """Returns numbers whose sums are finite, in the order of the file's numbers."""
-    return np.where(values == -np.inf, HIDDEN, np.maximum(values, LOWEST))
-
 
 def limit(values):
-    """Returns numbers of which products with booleans, or of two limits, are as of `hide`."""
+    """Returns numbers of which products with booleans, or of two limits, are bounded."""
     return np.where(np.isinf(values), values, np.clip(values, LOWEST, -LOWEST))
 
 
 def add(node):
-    return constant_operand(node, "shift", hide) or element_wise(node, "add")
+    return constant_operand(node, "shift", bound_numbers) or element_wise(node, "add")
 
 
 def subtract(node):
     if node.is_constant(1):
-        return constant_operand(node, "shift", lambda values: hide(-values))
+        return constant_operand(node, "shift", lambda values: bound_numbers(-values))
     if node.is_constant(0):
         negative = Step(layer=line(scale=-1.0), sources=(1,))
-        return [negative, *constant_operand(node, "shift", hide, BEFORE)]
+        return [negative, *constant_operand(node, "shift", bound_numbers, BEFORE)]
     if node.shape(0) == node.shape(1):
         return element_wise(node, "subtract")
     return [Step(layer=line(scale=-1.0), sources=(1,)), *element_wise(node, "add", BEFORE)]

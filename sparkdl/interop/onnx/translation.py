@@ -3,13 +3,13 @@
 import numpy as np
 
 from sparkdl.interop.axis_layers import softmax_layers
-from sparkdl.interop.constant_operands import LARGEST
+from sparkdl.interop.constant_operands import LARGEST, bound_numbers
 from sparkdl.interop.onnx.choice_translation import CHOICE_RULES
 from sparkdl.interop.onnx.einsum_translation import einsum
 from sparkdl.interop.onnx.laid_shapes import FLOATS, place_of
 from sparkdl.interop.onnx.line_translation import of_lines
 from sparkdl.interop.onnx.number_translation import NUMBER_RULES
-from sparkdl.interop.onnx.operand_translation import OPERAND_RULES, hide, limit
+from sparkdl.interop.onnx.operand_translation import OPERAND_RULES, limit
 from sparkdl.interop.onnx.plain_nodes import array_of, beside_batch
 from sparkdl.interop.onnx.recurrent_translation import RECURRENT_RULES
 from sparkdl.interop.onnx.selection_translation import SELECTION_RULES
@@ -191,7 +191,7 @@ def constant_step(node, index, shape, beside):
         node.need((values == values[:1]).all(), "a constant that varies with the example")
         values = values[0]
     node.need(values.ndim == len(shape), f"a constant of shape {values.shape}")
-    values = hide(values) if of_floats else values
+    values = bound_numbers(values) if of_floats else values
     layer = nn.Learned(shape=values.shape)
     layer = layer if of_floats else nn.Frozen(layer=layer)
     return Step(layer=layer, weights={"W": values}, sources=(beside,))

@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import FAR_BELOW_HIDDEN, HIDDEN, line, make_threshold
+from sparkdl.interop.constant_operands import (
+    FAR_BELOW_HIDDEN,
+    HIDDEN,
+    bound_numbers,
+    line,
+    make_threshold,
+)
 from sparkdl.interop.torch.aten.node import Place
 from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.joining.broadcasting import repeats
@@ -11,7 +17,6 @@ BOOL, FLOAT = "torch.bool", "torch.float32"
 # Floats have all whole numbers up to these, which already stand for their neighbours.
 FIRST_ROUNDED = {"bfloat16": 2**8, "float16": 2**11}
 FIRST_ROUNDED_OF_OTHERS = 2**24
-LOWEST = -1e25  # stands for lower finite numbers, so that they stay above HIDDEN even in sums
 
 
 def cast(node):
@@ -89,22 +94,13 @@ def fill_masked(node):
     kept = keep_shown(node, node.place("self"), opposite_of(node, mask))
     if value == 0:
         return kept
-    return add_narrow(node, kept, node.add(line(scale=float(hidden_as(value))), mask))
+    filled = line(scale=float(bound_numbers(np.float32(value))))
+    return add_narrow(node, kept, node.add(filled, mask))
 
 
 def keep_shown(node, x, shown):
     """Returns x where a mask is 1, else 0, even if x is infinite or NaN there."""
     return join_narrow(node, "mask", x, shown)
-
-
-def hidden_as(values):
-    """Returns numbers, those that hide others from softmax in their order and far from overflow.
-
-    Minus infinity becomes HIDDEN; finite numbers stay between LOWEST and its opposite.
-    """
-    values, low = np.asarray(values, np.float32), np.float32(LOWEST)
-    finite = np.where(np.isposinf(values), values, np.clip(values, low, -low))
-    return np.where(np.isneginf(values), HIDDEN, finite)
 
 
 MASK_RULES = {

@@ -2,9 +2,15 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import constant_layer, line, make_threshold, shape_of_example
+from sparkdl.interop.constant_operands import (
+    bound_numbers,
+    constant_layer,
+    line,
+    make_threshold,
+    shape_of_example,
+)
 from sparkdl.interop.torch.aten.learned_numbers import beside, learned, once
-from sparkdl.interop.torch.aten.mask_rules import BOOL, fill_masked, hidden_as, keep_shown
+from sparkdl.interop.torch.aten.mask_rules import BOOL, fill_masked, keep_shown
 from sparkdl.interop.torch.aten.node import Place, as_array
 from sparkdl.interop.torch.aten.trained_arrays import is_trained
 from sparkdl.nn import layers as nn
@@ -68,7 +74,7 @@ def with_constant(node, operation, x, other):
     if operation == "divide":
         values = 1 / values
     else:
-        values = hidden_as(-values if operation == "subtract" else values)
+        values = bound_numbers(-values if operation == "subtract" else values)
     return add_constant(node, x, values, "shift" if operation in ("add", "subtract") else "scale")
 
 
@@ -140,7 +146,7 @@ def fill(node, x, mask, value):
     node.need(shown is not None, f"a mask of {tuple(mask.shape)} with examples of {x.shape}")
     place = learned(node.network, node.module, shown)
     kept = keep_shown(node, x, place)
-    return add_constant(node, kept, (1 - shown) * hidden_as(value.reshape(())), "shift")
+    return add_constant(node, kept, (1 - shown) * bound_numbers(value.reshape(())), "shift")
 
 
 OPERAND_RULES = {
