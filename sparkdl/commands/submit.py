@@ -11,6 +11,7 @@ from sparkdl.commands.driver_outputs import check_outputs
 from sparkdl.commands.kerberos_ticket import check_ticket
 from sparkdl.data import files
 from sparkdl.errors import ConfigError
+from sparkdl.spark.daemon_search import DAEMON, MODULE
 from sparkdl.spark.properties_file import parse_properties
 from sparkdl.spark.standalone_master import SCHEME
 
@@ -107,7 +108,8 @@ def python(mode, options, known):
     if "--archives" not in options and "spark.archives" not in known:
         return {}
     driver_python = {"spark.pyspark.driver.python": sys.executable} if mode == "client" else {}
-    return {"spark.pyspark.python": f"./{FOLDER}/bin/python"} | driver_python
+    daemon = {} if DAEMON in known else {DAEMON: MODULE}
+    return {"spark.pyspark.python": f"./{FOLDER}/bin/python"} | daemon | driver_python
 
 
 def executors(arguments, master, known):

@@ -29,6 +29,7 @@ from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.page_link import link_page
 from sparkdl.spark.jobs.running_context import needs_session, require_running
+from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.jobs.task_resources import known_profile
 from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.own_settings import check_own_settings
@@ -273,7 +274,7 @@ class SparkNetwork(NetworkInUse):
         def records(data):
             return records_to_evaluate(data, features, label, transform, weights)
 
-        with living_jvm("the fit"), one_call(self.sc):
+        with living_jvm("the fit"), one_call(self.sc), shared_processes(self.sc, given):
             link_page(self.sc, listeners)
             if (recipe := self.recipe) is not None:
                 require_whole(division, metrics)

@@ -23,8 +23,10 @@ from pyspark.sql import SparkSession
 
 from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.spark.accumulator_server import expect_hang_up
+from sparkdl.spark.daemon_search import DAEMON, MODULE, DaemonSearch
 from sparkdl.spark.jobs.job import message, reason
 from sparkdl.spark.jobs.jvm import forget_jvm, is_of_jvm
+from sparkdl.spark.jobs.shared_processes import SIMPLIFIED
 from sparkdl.spark.nameless_user import is_nameless, name_user, package_folder
 from sparkdl.spark.properties_file import parse_properties
 from sparkdl.spark.socket_folder import own_socket_folder, socket_options
@@ -41,6 +43,7 @@ from sparkdl.spark.start_failures import (
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
 ALWAYS = {
     "spark.ui.showConsoleProgress": "false",  # would overwrite our own progress bar
+    SIMPLIFIED: "false",  # tasks of SQL and of RDDs then have the same environment and processes
 }
 # These JVMs live for minutes and share the cores with workers: the time spent by the optimizing
 # compiler and the parallel collector hardly pays off. `extraJavaOptions` take precedence.
@@ -115,9 +118,12 @@ def start(
         name_user()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    search = DaemonSearch() if alone else None
     if SparkContext._gateway is None:
         SparkContext._ensure_initialized(None, gateway(options, submitted), None)
     conf = SparkConf()
+    if search is not None and search.finds_ours():
+        conf.setIfMissing(DAEMON, MODULE)
     for key, value in options.items():
         if not (submitted and conf.contains(key)):
             conf.set(key, value)

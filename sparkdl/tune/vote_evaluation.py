@@ -7,6 +7,7 @@ from sparkdl.spark.jobs.job import job
 from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.sent_function import SentFunction
+from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.tune.vote_tasks import evaluate_votes
@@ -30,6 +31,6 @@ def evaluate(sc, conf, records, shared, vote, on_device):
     """
     unread = UnreadRecords(records, schema_of(conf, transform=records.transform))
     task = partial(on_device, partial(evaluate_votes, shared, vote, records.transform))
-    with living_jvm("the evaluation"), one_call(sc):
+    with living_jvm("the evaluation"), one_call(sc), shared_processes(sc, records.data):
         with job(sc, "evaluation of an ensemble", "an evaluation"):
             return sum_results(*unread.results(sc, Evaluator(conf), SentFunction(task)))

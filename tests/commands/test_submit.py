@@ -9,6 +9,7 @@ import pytest
 
 from sparkdl import cli
 
+DAEMON = "spark.python.daemon.module=sparkdl.spark.python_daemon"
 TRAIN = ["train", "--conf", "runs/small.yaml"]
 
 
@@ -47,6 +48,7 @@ def test_the_driver_here_has_this_python_and_executors_that_of_the_archive(submi
     assert given["--deploy-mode"] == ["client"]
     assert set(given["--conf"]) == {
         "spark.pyspark.python=./environment/bin/python",
+        DAEMON,
         f"spark.pyspark.driver.python={sys.executable}",
     }
     assert parts[-4].endswith("sparkdl/__main__.py")
@@ -59,7 +61,7 @@ def test_files_go_along_with_a_driver_elsewhere(submit, tmp_path):
     _, parts, _ = submit(*modes)
     given = options(parts[: parts.index("train")])
     assert given["--files"] == ["net.prototxt,runs/small.yaml"]
-    assert given["--conf"] == ["spark.pyspark.python=./environment/bin/python"]
+    assert given["--conf"] == ["spark.pyspark.python=./environment/bin/python", DAEMON]
     assert parts[-3:] == ["train", "--conf", "small.yaml"]
 
 
@@ -75,6 +77,13 @@ def test_what_is_given_holds_instead_of_properties(submit, tmp_path):
     assert "--archives" not in given
     assert {"spark.executor.instances=3", "spark.executor.cores=2"} < set(given["--conf"])
     assert {"spark.executor.memory=1g", "spark.ui.enabled=false"} < set(given["--conf"])
+
+
+def test_another_daemon_is_left_alone(submit):
+    _, parts, _ = submit("--master", "yarn", "--set", "spark.python.daemon.module=mine")
+    given = options(parts[: parts.index("train")])
+    assert "spark.python.daemon.module=mine" in given["--conf"]
+    assert DAEMON not in given["--conf"]
 
 
 def test_a_zip_is_enough_where_the_packages_are(submit, tmp_path):

@@ -30,6 +30,7 @@ def python(code, **environment):
 
 EVERYWHERE = {
     "spark.ui.showConsoleProgress": "false",
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
 MASTERS = [
     ("local-cluster[2,1,512]", False, {"spark.executor.memory": "512m"}),

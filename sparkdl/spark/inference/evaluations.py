@@ -9,7 +9,6 @@ from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.frame_evaluation import evaluate_partitions, result_of
 from sparkdl.spark.jobs.job import job, staying_with_data
-from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.records import SparkRecords
@@ -39,8 +38,7 @@ class UnreadRecords:
         if not is_frame(self.records.data):
             batches = self.records.batches(sc, self.schema)
             return batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
-        with shared_processes(self.records.data.sparkSession):
-            rows = evaluate_partitions(self.records, self.schema, evaluator, each).rdd
+        rows = evaluate_partitions(self.records, self.schema, evaluator, each).rdd
         return rows.map(partial(result_of, evaluator)), rows.getNumPartitions()
 
 

@@ -31,6 +31,7 @@ from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.running_context import require_running
 from sparkdl.spark.jobs.sent_function import SentFunction
+from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue, share_if_changed
 from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.records import (
@@ -266,7 +267,8 @@ class NetworkInUse(ExampleLosses):
 
             model = self._model_of(state, master)
             return connect_evaluate(model, records, schema, evaluator, master.task_device)
-        with living_jvm("the evaluation"), one_call(self.sc):
+        sharing = shared_processes(self.sc, records.data)
+        with living_jvm("the evaluation"), one_call(self.sc), sharing:
             data = Validation(UnreadRecords(records, schema), evaluator)
             return self._evaluate(state, data, device)
 

@@ -3,19 +3,25 @@
 The error carries its contents in a note, which Python prints below the error's own line.
 """
 
+import os
 from contextlib import contextmanager
 
 from sparkdl.error_messages import error_from_text, error_to_text
 
 NOTE = "sparkdl error: "
+SIMPLIFIED_TRACEBACK = "SPARK_SIMPLIFIED_TRACEBACK"  # lets PySpark drop the causes of errors
 
 
 @contextmanager
 def note_errors():
-    """Attaches a note to errors raised inside, in a task; `read_noted_error` restores them."""
+    """Attaches a note to errors raised inside, in a task; `read_noted_error` restores them.
+
+    PySpark's own text of such an error tells its causes, too.
+    """
     try:
         yield
     except Exception as error:
+        os.environ.pop(SIMPLIFIED_TRACEBACK, None)  # the process ends with the error
         error.add_note(NOTE + error_to_text(error))
         raise
 

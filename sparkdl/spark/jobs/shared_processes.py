@@ -1,22 +1,28 @@
 """Reuse of Python processes between the tasks of DataFrames and of RDDs."""
 
+from contextlib import nullcontext
+
+from sparkdl.spark.connect.sessions import is_frame
+from sparkdl.spark.jobs.error_notes import SIMPLIFIED_TRACEBACK
 from sparkdl.spark.jobs.held_settings import hold_setting
 
 SIMPLIFIED = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled"
 
 
-def shared_processes(spark):
-    """Lets DataFrames converted to RDDs inside compute in the Python processes of RDDs.
+def shared_processes(sc, data):
+    """Lets RDDs of the jobs inside compute in the Python processes of DataFrames, if data is one.
 
-    Spark separates processes by their environment, and adds a variable to shorten the tracebacks of
-    SQL. A second process per task would import everything again.
+    Spark separates processes by their environment, and by default adds a variable to SQL's. Else
+    the fit of a DataFrame and the predictions after it would each start a process per slot, which
+    imports everything again.
     """
-    session, name = spark._jsparkSession, SIMPLIFIED
+    if not is_frame(data) or data.sparkSession.conf.get(SIMPLIFIED) != "true":
+        return nullcontext()
+    environment, name = sc.environment, SIMPLIFIED_TRACEBACK  # for functions sent from now on
 
-    def read():
-        return spark.conf.get(name) if session.sessionState().conf().contains(name) else None
+    def write(value):
+        environment.pop(name, None)
+        if value is not None:
+            environment[name] = value
 
-    def write(value):  # restores it exactly, as kept data is also identified by settings
-        spark.conf.unset(name) if value is None else spark.conf.set(name, value)
-
-    return hold_setting((session.sessionUUID(), name), "false", read, write)
+    return hold_setting((sc.applicationId, name), "1", lambda: environment.get(name), write)

@@ -6,6 +6,7 @@ from contextlib import ExitStack, nullcontext
 
 import pytest
 
+from sparkdl.spark.jobs.error_notes import SIMPLIFIED_TRACEBACK
 from sparkdl.spark.jobs.held_settings import hold_setting
 from sparkdl.spark.jobs.job import (
     EXECUTOR_WAIT,
@@ -13,7 +14,7 @@ from sparkdl.spark.jobs.job import (
     no_waiting_for_locality,
     staying_with_data,
 )
-from sparkdl.spark.jobs.shared_processes import SIMPLIFIED, shared_processes
+from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.jobs.slots import executor_locations, slots
 from sparkdl.spark.records.locality import parallelize_at
 
@@ -69,21 +70,21 @@ def test_two_fits_at_once_leave_the_settings_of_the_user(spark, sc):
 
     def settings():
         return [conf.get(name, None) for name in (LOCALITY_WAIT, EXECUTOR_WAIT)] + [
-            spark.conf.get(SIMPLIFIED)
+            sc.environment.get(SIMPLIFIED_TRACEBACK)
         ]
 
     def fit():
         stack = ExitStack()
-        stack.enter_context(shared_processes(spark))
+        stack.enter_context(shared_processes(sc, spark.range(1)))
         stack.enter_context(staying_with_data(sc))
         stack.enter_context(no_waiting_for_locality(sc))
         return stack
 
     before = settings()
     first, second = fit(), fit()
-    assert settings() == ["0", "1h", "false"]
+    assert settings() == ["0", "1h", "1"]
     first.close()
-    assert settings() == ["0", "1h", "false"]
+    assert settings() == ["0", "1h", "1"]
     second.close()
     assert settings() == before
 

@@ -12,7 +12,6 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import DataError, LostRecords, WorkerError
 from sparkdl.spark import SparkWorkers
-from sparkdl.spark.jobs.shared_processes import SIMPLIFIED, shared_processes
 from sparkdl.spark.records import blocks as blocks_module
 from sparkdl.spark.records.blocks import load_blocks
 from sparkdl.spark.records.executor_store import ExecutorStore
@@ -198,22 +197,3 @@ def test_records_that_are_others_when_they_are_read_again_are_refused(spark, sc,
     with pytest.raises(DataError, match=r"^partition 0 must have the \d+ records that it had, got"):
         blocks.shares([[0]])
     blocks.close()
-
-
-def marks(tables):
-    """Yields, for each table, whether the process serves SQL alone."""
-    import pyarrow
-
-    for _ in tables:
-        yield pyarrow.RecordBatch.from_pydict({"own": ["SPARK_SIMPLIFIED_TRACEBACK" in os.environ]})
-
-
-@pytest.mark.parametrize("before", ["true", "false"])
-def test_a_frame_is_read_in_the_processes_of_rdds(before, spark, sc):
-    spark.conf.set(SIMPLIFIED, before)
-    made = spark.range(1).mapInArrow(marks, "own boolean")
-    with shared_processes(spark):
-        rdd = made.rdd
-    assert spark.conf.get(SIMPLIFIED) == before
-    assert [row.own for row in rdd.collect()] == [False]
-    spark.conf.unset(SIMPLIFIED)

@@ -6,7 +6,7 @@ These start as those of users do.
 from pyspark import daemon
 
 from sparkdl.engine.backends import base
-from tests.support.loaded_daemon import load
+from sparkdl.spark.python_daemon import load
 
 IN_TESTS = {"spark.python.daemon.module": __name__}
 
