@@ -58,6 +58,10 @@ def least(code, a, b):
     return code.define(f"select i1 {code.define(f'icmp ult i64 {a}, {b}')}, i64 {a}, i64 {b}")
 
 
+def most(code, a, b):
+    return code.define(f"select i1 {code.define(f'icmp ugt i64 {a}, {b}')}, i64 {a}, i64 {b}")
+
+
 @contextmanager
 def counting(code, begin, end, step):
     """Emits a loop: code added inside `with counting(...) as i` runs for i from begin below end."""

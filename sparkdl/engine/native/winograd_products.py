@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sparkdl.engine.native.control import accumulate, counting, least
-from sparkdl.engine.native.llvm_code import LANES, IrVector, literal
-from sparkdl.engine.native.memory import load, store
+from sparkdl.engine.native.control import counting, least
+from sparkdl.engine.native.llvm_code import LANES
+from sparkdl.engine.native.memory import store
 from sparkdl.engine.native.primitive_lists import (
     ROW,
     require_executed,
@@ -19,12 +19,11 @@ from sparkdl.engine.native.primitive_lists import (
     table_operand,
     tabulate,
 )
+from sparkdl.engine.native.register_products import ROWS, add_products, zero_sums
 from sparkdl.engine.native.threads import address
 from sparkdl.engine.native.tiles import BYTES, KIND
 from sparkdl.engine.operands import Operand
 
-ROWS = 6  # tiles at once: their sums fill 12 of AVX2's 16 registers
-AT_ONCE = 4  # channels per iteration
 NAMES = "execute", "table", "filters"  # of words
 
 
@@ -127,20 +126,7 @@ def rows_from(at, start, offsets, first):
 def multiply(at, values, results, number, panel):
     """Emits the results of ROWS tiles for the LANES filters of a panel."""
     code = at.code
-
-    def add_products(channel, *sums):
-        for index in range(AT_ONCE):
-            place = at.integer("add", channel, index)
-            weights = load(code, KIND, panel, at.integer("mul", place, LANES), None)
-            numbers = [load_in_all_lanes(code, row, place) for row in values]
-            sums = [n.fma(weights, total) for n, total in zip(numbers, sums, strict=True)]
-        return sums
-
-    zeros = [IrVector(code, KIND, literal(KIND, 0.0)) for _ in range(ROWS)]
-    sums = accumulate(code, "0", at.word("x_channels"), AT_ONCE, zeros, add_products)
+    channels = "0", at.word("x_channels")
+    sums = add_products(code, values, panel, channels, zero_sums(code, ROWS))
     for total, row in zip(sums, results, strict=True):
         store(code, total, row, at.integer("mul", number, LANES), None)
-
-
-def load_in_all_lanes(code, base, index):
-    return code.splat(KIND, code.define(f"load float, ptr {code.pointer(base, 'float', index)}"))

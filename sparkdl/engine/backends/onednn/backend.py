@@ -24,6 +24,7 @@ from sparkdl.engine.backends.onednn.binding.api import TYPES, OneDnnSession
 from sparkdl.engine.backends.onednn.binding.signal_stack import provide_signal_stack
 from sparkdl.engine.backends.onednn.lowerings import (
     compiled_loops,
+    compiled_lstm,
     convolutions,
     copies,
     deconvolutions,
@@ -159,7 +160,7 @@ class OneDnn(reference.Reference):
             outputs = outputs[len(own) :]
             session.next_kernel()
             with team.alone():
-                calls, name = LOWERINGS[type(op)](session, op, arrays, own)
+                calls, name = PAIRED[type(op)](session, op, arrays, own)
             lists.append(calls)
             ahead += [OneThread(call, team) for call in session.ahead]
             names.append(name)
@@ -233,6 +234,12 @@ def weights_and_bias(session, op, inputs, outputs):
     return convolutions.backward_weights(session, op.product, *inputs, *outputs)
 
 
+def recurrent_forward(session, op, inputs, outputs):
+    if compiled_lstm.is_preferred(session, op.forward, inputs, outputs):
+        return compiled_lstm.forward(session, op.forward, inputs, outputs)
+    return recurrent_workspace.forward(session, op, inputs, outputs)
+
+
 def max_to_places(session, op, inputs, outputs):
     gy, places = inputs
     return pooling.backward(session, op, gy, outputs[0], places)
@@ -286,12 +293,17 @@ LOWERINGS = {
     GruOp: recurrent_steps.forward,
     SimpleRnnOp: recurrent_steps.forward,
     RecurrentGradOp: recurrent_steps.backward,
-    recurrent_workspace.WithWorkspaceOp: recurrent_workspace.forward,
+    recurrent_workspace.WithWorkspaceOp: recurrent_forward,
     recurrent_workspace.FromWorkspaceOp: recurrent_workspace.backward,
     ResizeOp: spread_arrays(resizing.forward),
     ResizeGradOp: spread_arrays(resizing.backward),
     column_sums.ColumnSumsOp: spread_arrays(column_sums.lower),
     RelayoutOp: relayout,
+}
+
+PAIRED = {  # lowered to lists of primitives only
+    recurrent_workspace.WithWorkspaceOp: recurrent_workspace.forward,
+    recurrent_workspace.FromWorkspaceOp: recurrent_workspace.backward,
 }
 
 NARROW = {  # lowered to oneDNN for bfloat16 only

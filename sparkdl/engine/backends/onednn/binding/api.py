@@ -137,6 +137,10 @@ class OneDnnSession:
         """Returns persistent memory, for results of a kernel's calls `ahead`."""
         return self.memory(md, empty(self.size(md)))
 
+    def lasting_array(self, shape):
+        """Returns a persistent float32 array, for results of a kernel's calls `ahead`."""
+        return empty(4 * prod(shape)).view(np.float32).reshape(shape)
+
     def transient_memory(self, md):
         """Returns scratch memory of one kernel, which the next kernel overwrites."""
         return self.memory(md, self._take_scratch(self.size(md)))

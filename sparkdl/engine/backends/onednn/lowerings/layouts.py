@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sparkdl.engine.native.llvm_code import LANES
+
 WAY = 2048  # bytes: rows at multiples of it share few sets of the level-1 cache
 LINE = 16  # numbers per cache line
 
@@ -20,6 +22,15 @@ def in_layout(session, array, md):
         return [], memory
     memory = session.transient_memory(md)
     return [session.reorder(plain, memory)], memory
+
+
+def in_panels(session, w):
+    """Returns w (K, N) as (N / LANES, K, LANES), copied ahead of the runs; N is a multiple."""
+    terms, columns = w.shape
+    panels = session.lasting_array((columns // LANES, terms, LANES))
+    source = w.reshape(terms, columns // LANES, LANES).swapaxes(0, 1)
+    session.ahead.append(session.reorder(session.at(source), session.at(panels)))
+    return panels
 
 
 def rows_collide(w):

@@ -18,10 +18,11 @@ from sparkdl.engine.backends.onednn.binding.api import DST, SRC, WEIGHTS
 from sparkdl.engine.native.jit import compiler, find_compiler
 from sparkdl.engine.native.llvm_code import LANES
 from sparkdl.engine.native.operations import OPERATIONS
+from sparkdl.engine.native.register_products import ROWS
 from sparkdl.engine.native.threads import pool
 from sparkdl.engine.native.tiles import Tiles
 from sparkdl.engine.native.winograd import POSITIONS, SIDE, matrices, winograd_kernel
-from sparkdl.engine.native.winograd_products import ROWS, CompiledProducts, PrimitiveProducts
+from sparkdl.engine.native.winograd_products import CompiledProducts, PrimitiveProducts
 
 SIZES = (3, 3), (5, 5)  # of filters
 LEAST_CHANNELS, LEAST_TILES = 32, 64
@@ -138,14 +139,13 @@ def primitive_products(pd, session, w, scratch, values, results):
 def compiled_products(session, w, scratch, values, results):
     outputs, channels = w.shape[:2]
     panels = outputs // LANES, LANES, channels, POSITIONS
-    shape = POSITIONS, outputs // LANES, channels, LANES
-    filters = session.lasting_memory(session.of(np.empty(shape, np.float32)))
+    filters = session.lasting_array((POSITIONS, outputs // LANES, channels, LANES))
 
     def in_panels(values):
         return values.reshape(panels).transpose(3, 0, 2, 1)
 
-    evaluate_filters(session, w, scratch, filters, in_panels)
-    return CompiledProducts(values, results, filters.array.view(np.float32).reshape(shape))
+    evaluate_filters(session, w, scratch, session.at(filters), in_panels)
+    return CompiledProducts(values, results, filters)
 
 
 def take(scratch, *shapes):
