@@ -50,6 +50,10 @@ def sigmoid_cross_entropy(loss, z, y):
     return terms.mean(axis=1) if loss.averaged else terms.sum(axis=1)
 
 
+def known(loss, y, terms):
+    return jnp.where(y == loss.ignore_label, 0, terms)
+
+
 def signs(loss, y):
     return 2.0 * jax.nn.one_hot(y, UNITS) - 1 if loss.labels == "class" else y
 
@@ -98,7 +102,9 @@ THEIRS = {
     "mixture_density": one_normal,
     "kl_divergence": lambda loss, z, y: optax.kl_divergence(jax.nn.log_softmax(z), y),
     "poisson": lambda loss, z, y: (jnp.exp(z) - y * z).sum(axis=1),
-    "mse": lambda loss, z, y: (optax.squared_error(z, y) * weights(loss.unit_weights)).mean(axis=1),
+    "mse": lambda loss, z, y: (
+        known(loss, y, optax.squared_error(z, y)) * weights(loss.unit_weights)
+    ).mean(axis=1),
     "mae": lambda loss, z, y: jnp.abs(z - y).mean(axis=1),
     "l1": lambda loss, z, y: jnp.linalg.norm(z - y, ord=1, axis=1),
     "l2": lambda loss, z, y: optax.squared_error(z, y).sum(axis=1),
@@ -107,7 +113,9 @@ THEIRS = {
     "msle": lambda loss, z, y: optax.squared_error(jnp.log1p(jnp.clip(z, 1e-7)), jnp.log1p(y)).mean(
         axis=1
     ),
-    "huber": lambda loss, z, y: optax.huber_loss(z, y, delta=loss.delta).mean(axis=1),
+    "huber": lambda loss, z, y: known(loss, y, optax.huber_loss(z, y, delta=loss.delta)).mean(
+        axis=1
+    ),
     "quantile": lambda loss, z, y: pinball(loss, z, y).mean(axis=(1, 2)),
     "hinge": lambda loss, z, y: optax.hinge_loss(z, signs(loss, y)).sum(axis=1),
     "multiclass_hinge": lambda loss, z, y: optax.losses.multiclass_hinge_loss(z, y),
@@ -216,6 +224,11 @@ BY_HAND = [
     (losses.Huber(delta=2), [2, 5], [0, 0], (2 + 8) / 2),
     (losses.Quantile(quantiles=[0.75]), [1, 4], [3, 2], (1.5 + 0.5) / 2),
     (losses.Quantile(quantiles=(0.1, 0.9)), [0, 2, 5, 5], [1, 5], (0.1 + 0.1 + 0 + 0) / 4),
+    (losses.Mse(ignore_label=-99), [1, 2, 3], [3, -99, 3], 4 / 3),
+    (losses.L1(ignore_label=0), [1, 2], [0, 5], 3),
+    (losses.Msle(ignore_label=-1e38), [np.e - 1, 5], [0, -1e38], 1 / 2),
+    (losses.Mape(ignore_label=0), [3, 5], [2, 0], 50 / 2),
+    (losses.Euclidean(ignore_label=3e38), [3, -3], [1, 3e38], 2),
     (losses.Hinge(), [0.5, 2, -1], [1, 1, 1], 0.5 + 0 + 2),
     (losses.Hinge(), [0.5, -3], [-1, -1], 1.5),
     (losses.SquaredHinge(), [0.5, 2, -1], [1, 1, 1], 0.25 + 0 + 4),
@@ -355,6 +368,21 @@ def test_places_with_an_ignored_label_are_left_out_of_the_mean(rng):
     each = optax.softmax_cross_entropy_with_integer_labels(z[0, :, 1].T, labels[0, 1])
     found = layer.per_example(z, labels)
     np.testing.assert_allclose(found, [np.mean(each), 0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 2), (2, 2, 3, 1)], ids=["sequences", "images"])
+def test_values_without_a_label_are_left_out_of_the_mean(shape, rng):
+    layer = LossLayer(loss=Mse(ignore_label=-9))
+    z, labels = rng.normal(size=shape), rng.normal(size=shape)
+    axis = 1 if len(shape) > 3 else -1
+    labels[1], labels[0, 0, ..., 0] = -9, -9
+    if len(shape) == 3:
+        labels[0, 2] = -9
+    else:
+        labels[0, :, 2] = -9
+    terms = np.where(labels == -9, 0, (z - labels) ** 2)[0].mean(axis if axis < 0 else 0)
+    found = layer.per_example(z, labels)
+    np.testing.assert_allclose(found, [terms[:2].mean(), 0], rtol=1e-5)
 
 
 REFUSED = [

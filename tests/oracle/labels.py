@@ -12,7 +12,10 @@ def labels_of(place, n, rng):
         return MADE[loss.type_name](loss, (n, *shape), place, rng)
     if kind == "class":
         return classes(loss, (n, *shape), units, rng)
-    return VALUES.get(loss.type_name, normal)((n, *shape), axis_of(place), rng).astype(np.float32)
+    drawn = VALUES.get(loss.type_name, normal)((n, *shape), axis_of(place), rng)
+    if (ignored := getattr(loss, "ignore_label", None)) is not None:
+        drawn = np.where(rng.random(drawn.shape) < 0.3, ignored, drawn)
+    return drawn.astype(np.float32)
 
 
 def axis_of(place):

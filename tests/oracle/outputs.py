@@ -39,6 +39,10 @@ def margin(cls):
     return plain(cls, labels=lambda c, u: c.pick(("signs", "class")), unit_weights=weights)
 
 
+def missing(choices, units):
+    return choices.pick((None, None, 9.0))
+
+
 def per_unit(cls, **more):
     return plain(cls, unit_weights=weights, **more)
 
@@ -82,7 +86,7 @@ def yolo(choices, channels):
 
 DRAWN = {  # loss: function (choices, units)
     "softmax_cross_entropy": softmax,
-    "mse": per_unit(losses.Mse),
+    "mse": per_unit(losses.Mse, ignore_label=missing),
     "infogain": plain(losses.Infogain, gain=gain),
     "multinomial_logistic": plain(losses.MultinomialLogistic),
     "sigmoid_cross_entropy": yes_or_no,

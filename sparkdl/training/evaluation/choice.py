@@ -2,6 +2,7 @@
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn.losses import SigmoidCrossEntropy
+from sparkdl.nn.losses.difference import Difference
 from sparkdl.training.evaluation.classification import Classification
 from sparkdl.training.evaluation.mean_loss import MeanLoss
 from sparkdl.training.evaluation.multilabel import MultiLabelEvaluation
@@ -12,14 +13,15 @@ def evaluation_for(loss, units, labels=None):
     """Returns a new evaluation for `loss` over `units` outputs with names `labels`.
 
     Class probabilities give a Classification, sigmoid outputs a MultiLabelEvaluation, other numbers
-    a Regression. If predictions and labels differ in kind, or answers may be left out, only the
-    loss is evaluated.
+    a Regression. If predictions and labels differ in kind, or some of an example's labels may be
+    missing, only the loss is evaluated.
 
     Raises ConfigError if there is only one class.
     """
     if isinstance(loss, SigmoidCrossEntropy) and loss.ignore_label is None:
         return MultiLabelEvaluation(units, labels)
-    if loss.predicts == "other" or isinstance(loss, SigmoidCrossEntropy):
+    partly = isinstance(loss, Difference) and loss.ignore_label is not None and units > 1
+    if loss.predicts == "other" or isinstance(loss, SigmoidCrossEntropy) or partly:
         return MeanLoss(labels)
     if loss.predicts == "class" and units < 2:
         raise ConfigError(

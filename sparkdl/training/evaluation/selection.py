@@ -86,7 +86,9 @@ def count_places(replica, batch, predictions, output=None):
     if predictions.ndim == 3:
         mask = mask_of_steps(replica, batch, column, output)
         counted = counted if mask is None else counted & mask
-    known = place.layer.loss.counts(batch.columns[column])
+    labels = batch.columns[column]
+    labels = rows(labels) if labels.ndim == predictions.ndim else labels
+    known = place.layer.loss.counts(labels)
     return counted if known is None else counted & (known != 0).reshape(counted.shape)
 
 

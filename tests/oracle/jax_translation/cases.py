@@ -195,6 +195,8 @@ OF_PLACES += [(losses.Huber(), reduction) for reduction in REDUCTIONS]
 OF_PLACES += [
     (losses.SoftmaxCrossEntropy(labels="one_hot"), "mean"),
     (losses.SigmoidCrossEntropy(ignore_label=-1), "valid"),
+    (losses.Mse(ignore_label=-1), "valid"),
+    (losses.Mae(ignore_label=0), "mean"),
     (losses.MulticlassHinge(), "full"),
 ]
 OF_ROWS = [(loss, "mean") for loss in LOSSES if not loss.of_sequence] + OF_PLACES[3:5]

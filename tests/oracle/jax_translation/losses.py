@@ -23,6 +23,8 @@ def per_unit(terms, mean=False):
 
     def loss(f, z, y):
         each = terms(f, z, y)
+        if (ignored := getattr(f, "ignore_label", None)) is not None:
+            each = jnp.where(y == ignored, 0.0, each)
         if f.unit_weights is not None:
             each = each * jnp.asarray(f.unit_weights)
         return each.mean(-1) if mean else each.sum(-1)
@@ -130,6 +132,7 @@ def mixture_density(f, z, y):
     return -jax.scipy.special.logsumexp(log_shares + log_density, -1)
 
 
+DIFFERENCES = ("mse", "mae", "l1", "l2", "euclidean", "mape", "msle", "huber")
 ROWS = {
     "softmax_cross_entropy": softmax_cross_entropy,
     "infogain": infogain,

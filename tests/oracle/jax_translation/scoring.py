@@ -26,6 +26,8 @@ def counting(loss, labels, each, mask, rows):
     counts = jnp.ones_like(each)
     if loss.type_name == "softmax_cross_entropy" and loss.ignore_label is not None:
         counts = counts * (labels != loss.ignore_label).reshape(each.shape)
+    if loss.type_name in losses.DIFFERENCES and loss.ignore_label is not None:
+        counts = counts * (labels != loss.ignore_label).any(-1).reshape(each.shape)
     return counts if mask is None or each.shape != mask.shape or rows else counts * mask
 
 

@@ -1,5 +1,7 @@
 """Evaluation of one output of several, compared with scikit-learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn import metrics
@@ -22,7 +24,7 @@ from sparkdl.nn import (
     zoo,
 )
 from sparkdl.nn.layers.outputs.base import REDUCTIONS
-from sparkdl.nn.losses import Ctc
+from sparkdl.nn.losses import Ctc, Huber, Mse
 from sparkdl.training.evaluation.metrics import metrics_of
 from sparkdl.training.network import Network
 from sparkdl.training.workers.this_process import ThisProcess
@@ -271,3 +273,32 @@ def test_an_unknown_output_is_refused_with_the_known_ones(output, rng):
     for options in {}, {"metrics": [Regression]}:
         with pytest.raises(ConfigError, match=message):
             Network(branches()).evaluate(batch_of(columns_of(rng)), output=output, **options)
+
+
+@pytest.mark.parametrize("loss", [Mse(ignore_label=-9), Huber(ignore_label=-9)], ids=str)
+def test_examples_without_a_label_are_not_evaluated(loss):
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(50, 3)).astype(np.float32), rng.normal(size=50).astype(np.float32)
+    y[::3] = -9
+    conf = NetworkConf(input_shape=(3,), layers=[Output(units=1, loss=loss)], seed=1)
+    net = Network(conf)
+    evaluation, known = net.evaluate((x, y)), y != -9
+    predictions = net.predict(x)[known, 0]
+    assert evaluation.examples == known.sum()
+    assert evaluation.mse == pytest.approx(
+        metrics.mean_squared_error(y[known], predictions), rel=1e-5
+    )
+    assert evaluation.r2 == pytest.approx(metrics.r2_score(y[known], predictions), rel=1e-5)
+    replaced = replace(conf, layers=[replace(conf.layers[0], loss=type(loss)())])
+    alone = Network(replaced, net.state).evaluate((x[known], y[known]))
+    assert evaluation.loss == pytest.approx(alone.loss, rel=1e-5)
+
+
+def test_steps_of_which_no_number_is_known_are_not_evaluated():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(2, 8, 3, 2)).astype(np.float32)
+    y[:, 1], y[0, 0, 0] = -9, -9
+    layers = [LossLayer(loss=Mse(ignore_label=-9))]
+    found = Network(NetworkConf(input_shape=(3, 2), layers=layers)).evaluate((x, y))
+    terms = np.where(y == -9, 0, (x - y) ** 2).mean(axis=2)
+    assert (found.examples, found.loss) == (16, pytest.approx(terms.sum() / 16, rel=1e-5))

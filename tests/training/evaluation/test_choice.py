@@ -33,6 +33,7 @@ CHOICES = {
     losses.KlDivergence(): Regression,
     losses.Poisson(): Regression,
     losses.Mse(): Regression,
+    losses.Mse(ignore_label=-9): MeanLoss,
     losses.Mae(): Regression,
     losses.L1(): Regression,
     losses.L2(): Regression,
