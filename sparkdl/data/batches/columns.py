@@ -81,15 +81,15 @@ def require_vocabulary(x, count, what):
     _refuse(x, wrong, f"{what} must be ids in [0, {count})", vocabulary_for, ".0f")
 
 
-def value_column(y, shape):
+def value_column(y, shape, what="label"):
     """Converts labels to (n, *shape) float32; scalars fit the shape (1,).
 
     Raises Violation.
     """
-    return _numbers(y, shape, "label", keep_bytes=False)
+    return _numbers(y, shape, what, keep_bytes=False)
 
 
-def class_column(y, classes, shape=(), ignored=None):
+def class_column(y, classes, shape=(), ignored=None, what="label"):
     """Checks class labels and converts them to (n, *shape) int32.
 
     They must be whole numbers in [0, classes) or `ignored`, or exact one-hot vectors.
@@ -99,15 +99,17 @@ def class_column(y, classes, shape=(), ignored=None):
     Violation
         For the first invalid label.
     """
-    _require_numeric(y, "label")
+    _require_numeric(y, what)
     n, places = len(y), math.prod(shape)
     y = y.reshape(n, math.prod(y.shape[1:]))
     if y.shape[1] == places:
-        return _whole_numbers(y, classes, ignored).reshape(n, *shape)
+        return _whole_numbers(y, classes, ignored, what).reshape(n, *shape)
     if y.shape[1] != places * classes:
         one = "a number" if places == 1 else f"{places} numbers"
-        raise Violation(0, f"label must be {one} or one-hot of {classes}, got {y.shape[1]} numbers")
-    return _hot_positions(y.reshape(n, places, classes)).reshape(n, *shape)
+        raise Violation(
+            0, f"{what} must be {one} or one-hot of {classes}, got {y.shape[1]} numbers"
+        )
+    return _hot_positions(y.reshape(n, places, classes), what).reshape(n, *shape)
 
 
 def is_int32(number):
@@ -115,13 +117,13 @@ def is_int32(number):
     return -(2**31) <= number < 2**31
 
 
-def one_hot_column(y, shape):
+def one_hot_column(y, shape, what="label"):
     """Converts class labels to one-hot vectors (n, *shape) float32, along the last axis.
 
     Raises Violation.
     """
     *places, classes = shape
-    return np.eye(classes, dtype=np.float32)[class_column(y, classes, tuple(places))]
+    return np.eye(classes, dtype=np.float32)[class_column(y, classes, tuple(places), None, what)]
 
 
 def factor_column(x, shape, what):
@@ -219,12 +221,12 @@ def require_finite(x, what):
         raise Violation(row, f"{what} must be finite, got {value} at {place}")
 
 
-def _whole_numbers(y, classes, ignored):
+def _whole_numbers(y, classes, ignored, what):
     if y.dtype.kind == "f":
-        _refuse(y, y != np.floor(y), "label must be a whole number")
+        _refuse(y, y != np.floor(y), f"{what} must be a whole number")
     other = "" if ignored is None else f" or {ignored}"
     outside = ((y < 0) | (y >= classes)) & (True if ignored is None else y != ignored)
-    _refuse(y, outside, f"label must be in [0, {classes}){other}", units_for)
+    _refuse(y, outside, f"{what} must be in [0, {classes}){other}", units_for)
     return y.astype(np.int32)
 
 
@@ -247,9 +249,11 @@ def vocabulary_for(number):
     return f"; vocabulary_size must be {int(number) + 1} for it at least" if number >= 0 else ""
 
 
-def _hot_positions(y):
+def _hot_positions(y, what):
     right = ((y == 0) | (y == 1)).all(axis=-1) & (y.sum(axis=-1) == 1)
     if not right.all():
         row, place = np.argwhere(~right)[0]
-        raise Violation(row, f"label must be one-hot (one 1, else 0), got {y[row, place].tolist()}")
+        raise Violation(
+            row, f"{what} must be one-hot (one 1, else 0), got {y[row, place].tolist()}"
+        )
     return y.argmax(axis=-1).astype(np.int32)

@@ -79,7 +79,7 @@ def _stack_columns(schema, chunk, fields):
 
 def _stack_column(values, name, schema):
     """Returns the column's array, or a Ragged if sequences differ in length."""
-    what = "label" if name in schema.outputs else name
+    what = schema.label_name(name) if name in schema.outputs else name
     dtype = np.float32 if name in schema.inputs and name not in schema.longs else None
     try:
         return stack(values, what, dtype)

@@ -216,7 +216,7 @@ class Schema:
     def convert(self, raw, features=FEATURES):
         """Converts raw {column: array (n, ...) or Ragged} to {column: array}.
 
-        Raises Violation, which calls a single feature column `features`.
+        Raises Violation, which calls a single feature column `features`, a single label "label".
         """
         columns, one = {}, len(self.inputs) == 1
         for name, shape in self.inputs.items():
@@ -226,8 +226,9 @@ class Schema:
             if name in self.vocabularies:
                 require_vocabulary(columns[name], self.vocabularies[name], what)
         for name, label in self.outputs.items():
-            y = self._fill(raw, name, columns, label.shape, "label", label.one_hot_size)
-            columns[name] = label_column(y, label)
+            what = self.label_name(name)
+            y = self._fill(raw, name, columns, label.shape, what, label.one_hot_size)
+            columns[name] = label_column(y, label, what)
         for name, of in self.steps.items():
             x, y = self.masks[of], self.masks[name]
             if x not in raw and y not in raw:
@@ -235,6 +236,10 @@ class Schema:
         if WEIGHTS in raw and WEIGHTS not in self.inputs:
             columns[WEIGHTS] = factor_column(raw[WEIGHTS], (), WEIGHTS)
         return columns
+
+    def label_name(self, name):
+        """Returns what errors call the labels `name`: "label" where there are no others."""
+        return "label" if len(self.outputs) == 1 else f"label {name!r}"
 
     def _converter(self, name):
         """Returns the function that converts a column of features."""
@@ -262,13 +267,13 @@ def weights_taken():
     )
 
 
-def label_column(y, label):
+def label_column(y, label, what):
     """Converts the column of a label to its stored form. Raises Violation."""
     if label.kind == "class":
-        return class_column(y, label.size, label.shape, label.ignored)
+        return class_column(y, label.size, label.shape, label.ignored, what)
     if label.one_hot and math.prod(y.shape[1:]) == math.prod(label.shape[:-1]):
-        return one_hot_column(y, label.shape)
-    return value_column(y, label.shape)
+        return one_hot_column(y, label.shape, what)
+    return value_column(y, label.shape, what)
 
 
 def is_shape(shape):

@@ -397,3 +397,22 @@ def test_wrong_ids_are_refused_by_record(name):
     words, text = WRONG_IDS[name]
     with pytest.raises(DataError, match=text):
         IDS.check(Batch(columns={"words": words, "x": X[:2, :1]}, ids=np.arange(2)), "here")
+
+
+OF_SEVERAL = [
+    ({"price": np.nan, "kind": 1}, "label 'price' must be finite, got nan at 0"),
+    ({"price": "x", "kind": 1}, "label 'price' must be numbers, got 'x'"),
+    ({"price": 1.0, "kind": 3}, r"label 'kind' must be in \[0, 3\), got 3"),
+    ({"price": 1.0, "kind": 0.5}, "label 'kind' must be a whole number, got 0.5"),
+    ({"price": 1.0, "kind": [1, 1, 0]}, r"label 'kind' must be one-hot .*, got \[1, 1, 0\]"),
+    ({"price": 1.0, "kind": [1, 1]}, "label 'kind' must be a number or one-hot of 3, got 2"),
+    ({"price": [1.0, 2.0], "kind": 1}, "label 'price' must have 1 numbers, got 2"),
+]
+
+
+@pytest.mark.parametrize("labels, message", OF_SEVERAL, ids=[message for _, message in OF_SEVERAL])
+def test_of_several_labels_the_one_that_is_wrong_is_named(labels, message):
+    kinds = {"price": Label(kind="values"), "kind": Label(kind="class", size=3)}
+    schema = Schema(features=(2,), labels=kinds)
+    with pytest.raises(DataError, match=message):
+        list(schema.records(iter([{"features": [1.0, 2.0]} | labels]), 0))
