@@ -1,4 +1,4 @@
-"""Layers for nodes that move numbers: reshape, transpose, pad, resize."""
+"""Layers for nodes that move numbers: reshape, transpose, expand."""
 
 from math import prod
 
@@ -168,69 +168,10 @@ def pool_all(kind, shape, keeps_axes=True):
     return steps
 
 
-def pad(node):
-    node.only(mode="constant")
-    node.need(not node.has(3), "axes as an input")
-    zero = not node.has(2) or not np.any(node.constant(2))
-    amounts, shape = integers(node, 1), node.shape()
-    before, after = amounts[: len(amounts) // 2], amounts[len(amounts) // 2 :]
-    images = len(shape) == 3 and not any(before[:2] + after[:2]) and min(amounts) >= 0
-    node.need(zero and images, f"pads={amounts} of an example of {shape}")
-    pairs = tuple(zip(before[2:], after[2:], strict=True))
-    return [Step(layer=nn.ZeroPadding2D(amount=pairs))]
-
-
-def resize(node):
-    """Upsamples images by integer factors, with nearest pixels or linear interpolation."""
-    shape, mode = node.shape(), node.attributes.get("mode", "nearest")
-    factors = factors_of(node, shape)
-    ways = {
-        "nearest": ("asymmetric", "floor"),
-        "linear": ("half_pixel", node.attributes.get("nearest_mode", "round_prefer_floor")),
-    }
-    given = (
-        node.attributes.get("coordinate_transformation_mode", "half_pixel"),
-        node.attributes.get("nearest_mode", "round_prefer_floor"),
-    )
-    node.need(ways.get(mode) == given, f"mode={mode} with {given}")
-    kind = {"nearest": "nearest", "linear": "bilinear"}[mode]
-    return [Step(layer=nn.UpSampling2D(size=factors, interpolation=kind))]
-
-
-def factors_of(node, shape):
-    """Returns the integer factors of rows and columns."""
-    node.need(len(shape) == 3, f"an example of shape {shape}")
-    if node.has(3):
-        factors = growth(node, shape)
-    else:
-        factors = node.constant(2).tolist()
-    axes = [axis % 4 for axis in node.attributes.get("axes", range(len(factors)))]
-    by_axis = dict(zip(axes, factors, strict=True))
-    *same, rows, columns = (by_axis.get(axis, 1) for axis in range(4))
-    grows = same == [1, 1] and all(s >= 1 and s == int(s) for s in (rows, columns))
-    node.need(grows, f"growing by {[*same, rows, columns]}")
-    return int(rows), int(columns)
-
-
-def growth(node, shape):
-    """Returns the factors that give the sizes of a Resize."""
-    node.only(keep_aspect_ratio_policy="stretch")
-    axes = node.attributes.get("axes", list(range(4)))
-    rest = {0: (1, True), **{axis: (n, False) for axis, n in enumerate(shape, 1)}}
-    factors = []
-    for axis, (length, of_batch) in zip(axes, node.lengths(3), strict=True):
-        own, is_batch = rest[axis % 4]
-        node.need(is_batch == of_batch, "sizes, which hold for one batch size,")
-        factors.append(length / own)
-    return factors
-
-
 SHAPE_RULES = {
     "Expand": expand,
     "Flatten": flatten,
-    "Pad": pad,
     "Reshape": reshape,
-    "Resize": resize,
     "Squeeze": squeeze,
     "Transpose": transpose,
     "Unsqueeze": unsqueeze,

@@ -12,6 +12,7 @@ from sparkdl.interop.onnx.number_translation import NUMBER_RULES
 from sparkdl.interop.onnx.operand_translation import OPERAND_RULES, limit
 from sparkdl.interop.onnx.plain_nodes import array_of, beside_batch
 from sparkdl.interop.onnx.recurrent_translation import RECURRENT_RULES
+from sparkdl.interop.onnx.resampling_translation import RESAMPLING_RULES
 from sparkdl.interop.onnx.selection_translation import SELECTION_RULES
 from sparkdl.interop.onnx.shape_translation import SHAPE_RULES, pool_all
 from sparkdl.interop.onnx.steps import BEFORE, Step
@@ -233,6 +234,7 @@ RULES = (
     | RECURRENT_RULES
     | OPERAND_RULES
     | SELECTION_RULES
+    | RESAMPLING_RULES
     | SHAPE_RULES
     | {
         "AveragePool": of_lines(average_pool),
