@@ -87,7 +87,10 @@ def is_directory(path):
 
 
 def check_parents(path):
-    """Raises DataError if a local path lies below a file."""
+    """Raises DataError if a local path lies below a file, or an object store has no such bucket."""
+    if is_object_store(path):
+        with name_errors(path, "written"):
+            object_stores.check_bucket(path, *resolve(path))
     if not is_local(path):
         return
     for parent in Path(absolute(path)).parents:
@@ -232,18 +235,16 @@ def absolute(path):
     return resolve(path)[1] if is_local(path) else os.fspath(path)
 
 
-def local_path(path):
+def local_path(path, reason="it is memory-mapped; copy it to every machine"):
     """Returns the absolute path of a local path or a file: URI.
 
     Raises
     ------
     DataError
-        If it is on another file system.
+        If it is on another file system, with the reason.
     """
     if not is_local(path):
-        raise DataError(
-            f"{path}: must be a local path, for it is memory-mapped; copy it to every machine"
-        )
+        raise DataError(f"{path}: must be a local path, for {reason}")
     return resolve(path)[1]
 
 

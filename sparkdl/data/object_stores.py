@@ -4,7 +4,21 @@ A folder is a common prefix of keys. Writing an object is atomic; a folder is mo
 objects one by one. Keys are taken literally, where fsspec expands patterns such as [1-3] or *.
 """
 
+from contextlib import suppress
 from glob import has_magic
+
+from sparkdl.errors import DataError
+
+
+def check_bucket(uri, fs, path):
+    """Raises DataError if the bucket of a path does not exist; not if asking is forbidden."""
+    bucket = path.partition("/")[0]
+    try:
+        with suppress(PermissionError):
+            fs.info(bucket)
+    except FileNotFoundError:
+        text = f"{uri}: cannot be written: there is no bucket {bucket}; make it, or choose another"
+        raise DataError(text) from None
 
 
 def entries(fs, path):

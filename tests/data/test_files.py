@@ -13,6 +13,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from sparkdl.data import Csv, files
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.training.report.run_folder import read_run
+from sparkdl.training.report.run_log import RunLog
 
 
 def write(path, text="x"):
@@ -296,6 +298,10 @@ def test_a_file_uri_of_a_relative_path_is_refused(tmp_path, monkeypatch, path):
 def test_local_path_refuses_other_file_systems(path):
     with pytest.raises(DataError, match=f"^{path}: must be a local path"):
         files.local_path(path)
+    with pytest.raises(DataError, match=f"^{path}: must be a local path, for lines are appended"):
+        RunLog(path)
+    with pytest.raises(DataError, match=f"^{path}: must be a local path, for fits log to local"):
+        read_run(path)
 
 
 def test_a_scheme_ignores_case():

@@ -4,8 +4,10 @@ import pytest
 
 from sparkdl.data import AvroFiles, Csv, Images, TFRecords, files
 from sparkdl.data.file_stamps import stamp_files
-from sparkdl.errors import DataError
+from sparkdl.errors import CheckpointError, DataError
+from sparkdl.training.saving.checkpoint import Checkpoints, CheckpointWriter
 from tests.data.buckets import ClientError, install
+from tests.training.reports import plan
 
 ODD = ["a b", "ü", "100%", "a%20b", "x+y", "q?z", "h#h", "[x]", "st*r", "{a}", "do..ts"]
 
@@ -138,6 +140,18 @@ def test_no_bucket_is_made(s3):
     assert s3.buckets == {"bucket"}
     with pytest.raises(DataError, match=r"^s3://typo/a: there is no such file or folder$"):
         files.read("s3://typo/a")
+
+
+def test_a_missing_bucket_is_named_before_a_fit(s3):
+    writer = CheckpointWriter(Checkpoints(path="s3://typo/a"))
+    text = "^s3://typo/a: cannot be written: there is no bucket typo; make it, or choose another$"
+    with pytest.raises(CheckpointError, match=text):
+        writer.on_fit_start(plan())
+    with pytest.raises(DataError, match=text):
+        files.check_parents("s3://typo/a")
+    files.check_parents("s3://bucket/a")
+    s3.error = PermissionError("Forbidden")  # some may write, but not ask
+    files.check_parents("s3://bucket/a")
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def read_run(folder, name=None):
     DataError
         If there is no log, or a line is invalid; names the path and line.
     """
-    path = Path(files.local_path(folder), LOG)
+    path = Path(files.local_path(folder, "fits log to local folders; copy it here"), LOG)
     reader = RunReader()
     *lines, _ = read_whole(path).decode("utf-8", "replace").split("\n")  # drops an unfinished line
     for number, line in enumerate(lines, 1):

@@ -38,7 +38,7 @@ class RunLog(RunListener):
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         super().__init__("")
-        self.path = Path(files.local_path(folder), LOG)
+        self.path = Path(files.local_path(folder, "lines are appended to a log"), LOG)
         self._held: list[str] = []  # lines that wait for the event that replaces an older log
         self._known: dict[str, Any] = {}  # values of the last round written
         self._seen: Any = None  # the last LayerReport written

@@ -22,7 +22,7 @@ from sparkdl.training.reporting.reports import (
     RoundReport,
     ValidationReport,
 )
-from sparkdl.training.saving.manifest import MANIFEST, as_text, shared_digests
+from sparkdl.training.saving.manifest import MANIFEST, as_text, check_place, shared_digests
 from sparkdl.training.saving.model_directory import load_model, save_model
 from sparkdl.training.saving.stored_tables import verify_tables
 from sparkdl.training.saving.table_pool import TablePool
@@ -81,7 +81,11 @@ class CheckpointWriter(Listener):
         self._pool = TablePool(as_text(options.path))
 
     def on_fit_start(self, plan: FitPlan) -> None:
-        """Raises CheckpointError if checkpoints of another run would get mixed with this fit's."""
+        """Raises CheckpointError if checkpoints of another run would get mixed with this fit's.
+
+        Also if the folder can have none, as it is below a file, or its bucket does not exist.
+        """
+        check_place(self.options.path)
         self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
         self._history, self._steering, self._saved_rounds = plan.history, plan.steering, None
         self._make_way(plan.rounds)

@@ -116,13 +116,18 @@ def refuse_to_destroy(path):
 
     Also if `path` is below a file.
     """
-    with _name_errors(path, "written"):
-        files.check_parents(path)
+    check_place(path)
     if not files.exists(path) or (files.is_directory(path) and not _visible(path)):
         return
     entries = read_manifest(path)["files"]
     for name in sorted(_visible(path) - {MANIFEST, *entries}):
         raise CheckpointError(f"{path}: {name} is no part of the model there and would be lost")
+
+
+def check_place(path):
+    """Raises CheckpointError if `path` is below a file, or in a bucket that does not exist."""
+    with _name_errors(path, "written"):
+        files.check_parents(path)
 
 
 def refuse_model(path):
