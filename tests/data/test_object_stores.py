@@ -6,6 +6,7 @@ from sparkdl.data import AvroFiles, Csv, Images, TFRecords, files
 from sparkdl.data.file_stamps import stamp_files
 from sparkdl.errors import CheckpointError, DataError
 from sparkdl.training.saving.checkpoint import Checkpoints, CheckpointWriter
+from sparkdl.training.saving.manifest import read_directory, write_directory
 from tests.data.buckets import ClientError, install
 from tests.training.reports import plan
 
@@ -174,3 +175,37 @@ def test_errors_of_the_client_name_the_path(s3, act, error):
     with pytest.raises(DataError, match=rf"^s3://bucket/a: cannot be \w+( \w+)?: {error or 'Cl'}"):
         act("s3://bucket/a")
     assert len(s3.calls) == 1  # as each may take minutes
+
+
+def test_a_store_that_lists_late_gets_no_half_model(s3, monkeypatch):
+    """It is refused, as a file that is not listed would not be moved."""
+    ls = s3.ls
+
+    def late(fs, path, **options):
+        return [one for one in ls(fs, path, **options) if not one["name"].endswith("/late")]
+
+    monkeypatch.setattr(s3, "ls", late)
+    with pytest.raises(CheckpointError, match="late is missing; there are"):
+        write_directory("s3://bucket/m", {"early": b"1", "late": b"2"})
+    assert not [key for key in s3.objects if key.startswith("bucket/m/")]
+
+
+def test_a_model_that_was_being_replaced_leads_to_the_complete_one(s3):
+    """Its files are deleted one by one, and the process is killed meanwhile."""
+    write_directory("s3://bucket/m", {"a": b"1", "b": b"2"})
+    files.move("s3://bucket/m", "s3://bucket/.m.old-01234567")
+    s3.objects["bucket/m/a"] = b"1"
+    text = r"; beside it are \['.m.old-01234567'\], rename the one to use$"
+    for _ in "without a manifest", "with one":
+        with pytest.raises(CheckpointError, match=text):
+            dict(read_directory("s3://bucket/m", ["a", "b"]))
+        s3.objects["bucket/m/manifest.json"] = s3.objects["bucket/.m.old-01234567/manifest.json"]
+
+
+def test_an_interrupted_block_leaves_nothing(s3):
+    """Closing a file makes an object of what was written so far."""
+    with pytest.raises(KeyboardInterrupt), files.atomic_path("s3://bucket/a") as beside:
+        with files.open(beside, "wb") as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+    assert s3.objects == {}

@@ -63,7 +63,9 @@ def read_directory(path, names, others=()):
     shared = {name for name in others if is_shared(entries.get(name, {}))}
     for name in (*names, *others):
         if name not in entries or name not in present | shared:
-            raise CheckpointError(f"{path}: {name} is missing; there are {sorted(present)}")
+            raise CheckpointError(
+                f"{path}: {name} is missing; there are {sorted(present)}{_left_beside(path)}"
+            )
     for name in sorted(present - {MANIFEST, *names, *others}):
         raise CheckpointError(f"{path}: {name} does not belong to the model; move it elsewhere")
     for name in others:
@@ -85,7 +87,8 @@ def read_manifest(path):
     if not files.exists(path):
         raise CheckpointError(f"{path}: there is no such model{_left_beside(path)}")
     if not files.exists(f"{path}/{MANIFEST}"):
-        raise CheckpointError(f"{path}: not a sparkdl model, it has no {MANIFEST}")
+        text = f"not a sparkdl model, it has no {MANIFEST}"
+        raise CheckpointError(f"{path}: {text}{_left_beside(path)}")
     manifest = parse_json(f"{path}/{MANIFEST}", _read(f"{path}/{MANIFEST}", LONGEST))
     _check_manifest(f"{path}/{MANIFEST}", manifest)
     return manifest
