@@ -21,7 +21,7 @@ def evaluation_for(loss, units, labels=None):
     if isinstance(loss, SigmoidCrossEntropy) and loss.ignore_label is None:
         return MultiLabelEvaluation(units, labels)
     partly = isinstance(loss, Difference) and loss.ignore_label is not None and units > 1
-    if loss.predicts == "other" or isinstance(loss, SigmoidCrossEntropy) or partly:
+    if isinstance(loss, SigmoidCrossEntropy) or partly or not predicts_labels(loss, units):
         return MeanLoss(labels)
     if loss.predicts == "class" and units < 2:
         raise ConfigError(
@@ -29,3 +29,10 @@ def evaluation_for(loss, units, labels=None):
             f"each class, got {units}; sigmoid_cross_entropy is for a yes or no"
         )
     return (Classification if loss.predicts == "class" else Regression)(units, labels)
+
+
+def predicts_labels(loss, units):
+    """Returns whether predictions are what labels are, or probabilities of classes."""
+    if loss.predicts == "values":
+        return tuple(loss.label_shape(units)) == (units,)
+    return loss.predicts != "other"

@@ -61,6 +61,18 @@ def test_a_loss_has_its_evaluation(loss):
     assert evaluation.labels == ("a", "b", "c")
 
 
+class Pairs(losses.Loss, abstract=True):  # abstract: not registered in the family
+    """A user's loss, with labels of another shape than predictions."""
+
+    def label_shape(self, units):
+        return (1,)
+
+
+def test_labels_that_differ_in_shape_from_predictions_are_not_compared_with_them():
+    assert type(evaluation_for(Pairs(), 3)) is MeanLoss
+    assert type(evaluation_for(Pairs(), 1)) is Regression
+
+
 def test_one_class_alone_says_which_option_has_more():
     with pytest.raises(ConfigError, match="units of an output with the loss softmax.*>= 2.*got 1"):
         evaluation_for(losses.SoftmaxCrossEntropy(), 1)
