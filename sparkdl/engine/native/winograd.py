@@ -167,7 +167,7 @@ def evaluate(at, thread, index, number, step):
     pixels = at.pixels("x", place, SIDE, at.pointer("zeros"))
     values = at.positions("values", thread, index, POSITIONS)
     with counting(code, "0", at.word("x_channels"), LANES) as channel:
-        numbers = [load(code, KIND, pixel, channel, None) for pixel in pixels]
+        numbers = (load(code, KIND, pixel, channel, None) for pixel in transposed(pixels))
         for value, result in zip(values, transform(matrices(step)[2], numbers), strict=True):
             store(code, result, value, channel, None)
 
@@ -181,7 +181,7 @@ def interpolate(at, thread, index, number, step, adds, activation):
     )
     results = at.positions("results", thread, index, POSITIONS)
     with counting(code, "0", at.word("y_channels"), LANES) as channel:
-        numbers = [load(code, KIND, result, channel, None) for result in results]
+        numbers = (load(code, KIND, result, channel, None) for result in transposed(results))
         bias = load(code, KIND, at.pointer("bias"), channel, None)
         sums = [number + bias for number in transform(matrices(step)[0], numbers)]
         if adds:
@@ -192,10 +192,20 @@ def interpolate(at, thread, index, number, step, adds, activation):
             store(code, result, pixel, channel, None)
 
 
+def transposed(square):
+    """Returns a square that is given row by row column by column."""
+    return [square[i + SIDE * j] for i in range(SIDE) for j in range(SIDE)]
+
+
 def transform(matrix, numbers):
-    """Returns matrix x square x matrix^T of a square of vectors, row by row."""
-    columns = [combine(matrix, numbers[i::SIDE]) for i in range(SIDE)]
-    return [value for row in zip(*columns, strict=True) for value in combine(matrix, row)]
+    """Returns matrix x square x matrix^T of a square of vectors, row by row.
+
+    `numbers` yields the square column by column, each as late as it can: few are in registers.
+    """
+    numbers = iter(numbers)
+    columns = [combine(matrix, [next(numbers) for _ in range(SIDE)]) for _ in range(SIDE)]
+    for row in zip(*columns, strict=True):
+        yield from combine(matrix, row)
 
 
 def combine(matrix, vectors):
