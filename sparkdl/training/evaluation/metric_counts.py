@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, SparkdlError, brief
+from sparkdl.errors import ConfigError, DataError, SparkdlError, brief
 from sparkdl.training.evaluation.count_arrays import counts_of, with_counts
 from sparkdl.training.evaluation.gathered_scores import GatheredScores
 
@@ -64,7 +64,12 @@ class MetricCounts:
     ) -> None:
         """Counts a batch in; the arrays are those of Evaluation.add. Functions get no weights.
 
-        Raises ConfigError with the name of the metric that fails.
+        Raises
+        ------
+        ConfigError
+            A metric fails; it is named.
+        DataError
+            See `require_room`.
         """
         given = () if weights is None else (weights,)  # an `add` of a user's may know of none
         for name, evaluation in self.evaluations.items():
@@ -74,6 +79,19 @@ class MetricCounts:
                 evaluation.add(predictions, labels, losses, *given)
         if self.scores is not None:
             self.scores.add(labels, predictions)
+            self.require_room()
+
+    def require_room(self) -> None:
+        """Raises DataError if labels and predictions for functions exceed their limit.
+
+        That of all examples is also that of a part, so a part that passes it ends the evaluation.
+        """
+        if self.scores is not None and self.scores.is_exceeded:
+            raise DataError(
+                f"metrics {list(self.functions)} need the labels and predictions of all records, "
+                f"which exceed {self.scores.limit >> 20} MB; give subclasses of Evaluation, whose "
+                "counts add up, or fewer records"
+            )
 
     def figures(self) -> dict[str, float]:
         """Returns the metrics by name; those of functions are nan until they are known.

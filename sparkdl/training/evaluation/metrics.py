@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sparkdl.errors import ConfigError, DataError, brief
+from sparkdl.errors import ConfigError, brief
 from sparkdl.training.evaluation.base import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import new_evaluation
 from sparkdl.training.evaluation.metric_counts import MetricCounts, naming_metric, require_number
@@ -84,17 +84,12 @@ class Metrics(Listener):
         """
         counts = evaluation.metrics
         if counts.scores is not None:
+            counts.require_room()
             counts.values = self._values(counts.scores)
             counts.scores = None
         counts.figures()
 
     def _values(self, scores):
-        if scores.is_exceeded:
-            raise DataError(
-                f"metrics {list(self.functions)} need the labels and predictions of all records, "
-                f"which exceed {scores.limit >> 20} MB; give subclasses of Evaluation, whose "
-                "counts add up, or fewer records"
-            )
         labels, predictions = scores.both()
         values = {}
         for name, function in self.functions.items():

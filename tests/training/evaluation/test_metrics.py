@@ -173,6 +173,18 @@ def test_more_than_the_limit_is_refused(monkeypatch):
     assert evaluate([ErrorRate]).figures()["ErrorRate"] > 0
 
 
+def test_the_limit_is_noticed_where_it_is_passed(monkeypatch):
+    """So a part that is too large does not go on, and sends nothing."""
+    monkeypatch.setattr(gathered_scores, "LIMIT", 1 << 10)
+    counts = metrics_of([hits, ErrorRate], CONF).counts.empty()
+    batch = np.full((32, 3), 1 / 3, np.float32), np.zeros(32, np.int32), np.zeros(32, np.float32)
+    for _ in range(2):
+        counts.add(*batch)
+    assert not counts.scores.is_exceeded
+    with pytest.raises(DataError, match=r"metrics \['hits'\] need .*, which exceed 0 MB; give sub"):
+        counts.add(*batch)
+
+
 def test_metrics_that_cannot_travel_are_named():
     own = metrics_of({"lasting": ErrorRate, "stuck": Unsendable, "free": lambda *_: 1}, CONF)
     with pytest.raises(ConfigError, match=r"metrics\['stuck'\] must travel .* a lock stays"):
