@@ -66,8 +66,8 @@ class SparkNetwork(NetworkInUse):
     """A network that trains, evaluates and predicts on Spark.
 
     In all methods `data` is an RDD of (features, label) pairs, Rows or LabeledPoints, a DataFrame,
-    or a source such as LMDB(path) that the executors read themselves. `fit`, `predict` and
-    `features` also take a streaming DataFrame.
+    or a source such as LMDB(path) that the executors read themselves. `fit`, `predict`,
+    `features` and `score_examples` also take a streaming DataFrame.
 
     `evaluate`, `score`, `predict` and `features` compute on the master's `device` unless given
     another: "auto", "cpu" or "cuda". A task that owns several GPUs uses only the first for them.

@@ -19,7 +19,7 @@ PRINTS = {
     "README.md": r"\|prediction",
     "notebooks/how_to/caffe.md": r"\[ *0, +1, +3, +5, -1, -1\].*'target_sentence': array\(\[ *1",
     "notebooks/how_to/dataframes.md": r"\|prediction\|.*\n320\n$",
-    "notebooks/how_to/extend.md": r"accuracy (0\.[89]\d|1\.00) of 200 waves\n$",
+    "notebooks/how_to/extend.md": r"accuracy (0\.[89]\d|1\.00) of 200 waves\nTrue .*tower'\]\n$",
     "notebooks/how_to/keras.md": r"\(5, 2\)\nAdamHat\(.*\n\[\]\n$",
     "notebooks/how_to/masters.md": r"ParameterAveraging \d\.\d+\nAllReduceSGD \d\.\d+",
     "notebooks/how_to/networks.md": r"total .*\n.*\d+ 431080\n2\n0\.999\n$",
