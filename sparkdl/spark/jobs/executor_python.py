@@ -8,6 +8,7 @@ import sys
 from functools import lru_cache
 
 from sparkdl.errors import ConfigError
+from sparkdl.spark.daemon_search import DAEMON, MODULE
 from sparkdl.spark.jobs.slots import option
 
 NEEDED = ("numpy", "pyarrow", "sparkdl")
@@ -70,6 +71,8 @@ def find_problem(path):
 
 def python_cure(why):
     """Returns the remedy for a task that failed for lack of a package or module, else ""."""
+    if f"'{MODULE}'" in why:
+        return f"; {CURE}; if --py-files brings it, set {DAEMON}=pyspark.daemon"
     if lacks_package(why) or "PYTHON_VERSION_MISMATCH" in why:
         return f"; {CURE}"
     return f"; {SEND_MODULE}" if lacks_own_module(why) else ""

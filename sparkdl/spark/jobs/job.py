@@ -2,6 +2,7 @@
 
 import re
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -23,6 +24,7 @@ from sparkdl.spark.jobs.waiting import BEFORE, SlotWait
 
 DESCRIPTION = "spark.job.description"
 LOCALITY_WAIT = "spark.locality.wait"  # for executors and for hosts
+NO_PYTHON = "Error from python worker:"  # that it printed, indented, as it could not start
 TRACEBACK = "Traceback (most recent call last):"
 CANCELLED = re.compile("SPARK_JOB_CANCELLED|OPERATION_CANCELED")  # the last over Spark Connect
 OF_JAVA = re.compile(r"(?:[a-z]+\.)+([A-Z]\w+): |\((?:[a-z]+\.)+([A-Z]\w+)\) ")  # a line's start
@@ -132,6 +134,9 @@ def reason(text: str) -> str:
     one.
     """
     lines = [line for line in text.splitlines() if line.strip()] or ["no reason given"]
+    if NO_PYTHON in lines:
+        printed = takewhile(lambda line: line[0].isspace(), lines[lines.index(NO_PYTHON) + 1 :])
+        return [NO_PYTHON, *map(str.strip, printed)][-1]
     traces = [number for number, line in enumerate(lines) if TRACEBACK in line]
     if traces:  # the frames of a traceback are indented, unlike the error below them
         errors = [line for line in lines[traces[-1] + 1 :] if not line[0].isspace()]

@@ -9,6 +9,15 @@ from sparkdl.errors import ConfigError, WorkerError
 from sparkdl.spark.jobs.executor_python import CURE, SEND_MODULE, check_executor_python
 from sparkdl.spark.jobs.job import error_in_text
 
+NO_PYTHON = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent \
+failure: Lost task 0.0 in stage 3.0 (TID 3) (host executor 1): org.apache.spark.SparkException:
+Error from python worker:
+{}
+PYTHONPATH was:
+  /spark/python/lib/pyspark.zip
+org.apache.spark.SparkException: EOFException occurred while reading the port number
+	at org.apache.spark.api.python.PythonWorkerFactory.startDaemon(PythonWorkerFactory.scala:382)
+"""
 MISSING = "Traceback (most recent call last):\n  x\nModuleNotFoundError: No module named '{}'"
 
 
@@ -81,3 +90,21 @@ def test_other_modules_are_the_users_own():
     said = str(error)
     assert isinstance(error, ConfigError)
     assert CURE not in said and said.endswith(f"No module named 'own_helpers'; {SEND_MODULE}")
+
+
+OURS = "sparkdl.spark.python_daemon"
+LACKS = "python: Error while finding module specification for '{}' (ModuleNotFoundError: ...)"
+TRACE = "  Traceback (most recent call last):\n    File x\n  ImportError: libm.so.6 is missing"
+NOT_STARTED = [
+    (f"  {LACKS.format(OURS)}", f"{LACKS.format(OURS)}; {CURE}; if --py-files brings it, set "),
+    (f"  {LACKS.format('mine')}", LACKS.format("mine")),
+    (TRACE, "ImportError: libm.so.6 is missing"),
+    ("", "Error from python worker:"),
+]
+
+
+@pytest.mark.parametrize("printed, says", NOT_STARTED)
+def test_a_python_that_does_not_start_says_why(printed, says):
+    said = str(error_in_text(NO_PYTHON.format(printed), "a round"))
+    assert said.startswith(f"a round failed on the cluster: {says}")
+    assert OURS in says or said.endswith(says)
