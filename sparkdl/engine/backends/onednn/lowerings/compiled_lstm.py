@@ -15,6 +15,7 @@ from sparkdl.engine.native.register_products import ROWS
 from sparkdl.engine.native.threads import pool
 from sparkdl.engine.ops.recurrent.lstm import LstmOp
 
+LEAST_PER_THREAD = 3  # sequences
 NAME = "compiled LSTM"
 
 
@@ -34,7 +35,7 @@ def is_preferred(session, op, inputs, outputs):
         return False
     if not all(a.flags.c_contiguous for a in (*inputs[3:], *outputs[1:])):
         return False
-    if len(x) < ROWS * pool().get_size():
+    if len(x) < max(ROWS, LEAST_PER_THREAD * pool().get_size()):
         return False
     return "avx512" not in session.implementation(forward_pd(session, op, inputs, outputs))
 
