@@ -18,6 +18,7 @@ from sparkdl.data.file_systems import is_local, is_object_store, name_errors, re
 from sparkdl.errors import DataError
 
 UPLOAD = "._COPYING_"  # suffix of files that `hdfs dfs -put` has not fully copied yet
+READ_AHEAD = 2**20  # bytes of an object; s3fs reads 50 MB, for a split of 1 MB, too
 HIDDEN = re.compile(r"\.(.+)\.(new|old)-[0-9a-f]{8}")  # names from `_beside`
 
 
@@ -27,8 +28,12 @@ def open(path, mode="rb"):
         fs, inner = resolve(path)
         if "w" in mode:
             _make_parents(path, fs, inner)
-        file = fs.open(inner, mode)
-        if "r" not in mode and is_object_store(path):
+        if not is_object_store(path):
+            file = fs.open(inner, mode)
+        elif "r" in mode:
+            file = fs.open(inner, mode, block_size=READ_AHEAD)
+        else:
+            file = fs.open(inner, mode)
             _name_write_errors(path, file)
     finalize(file, id, fs).atexit = False  # a garbage-collected archive would close its open files
     return file

@@ -9,11 +9,12 @@ from io import BytesIO
 
 from fsspec import AbstractFileSystem
 from fsspec.registry import _registry
+from fsspec.spec import AbstractBufferedFile
 
 
 def install(monkeypatch):
     """Makes s3:// lead to new Buckets during a test, and returns their class."""
-    new = {"buckets": {"bucket"}, "objects": {}, "calls": [], "error": None}
+    new = {"buckets": {"bucket"}, "objects": {}, "calls": [], "error": None, "sent": []}
     for name, value in new.items():
         monkeypatch.setattr(Buckets, name, value)
     monkeypatch.setitem(_registry, "s3", Buckets)
@@ -39,15 +40,25 @@ class Upload(BytesIO):
             self.fs.pipe_file(self.path, content)
 
 
+class Download(AbstractBufferedFile):
+    """A file that is read in ranges, each with the next 50 MB unless told otherwise."""
+
+    DEFAULT_BLOCK_SIZE = 50 * 2**20
+
+    def _fetch_range(self, start, end):
+        self.fs.sent.append(end - start)
+        return self.fs.cat_file(self.path, start, end)
+
+
 class Buckets(AbstractFileSystem):
     """Buckets of objects.
 
     `objects` is {"bucket/key": bytes}, and `calls` lists the (verb, path) of all requests; `error`,
-    if any, is raised by each.
+    if any, is raised by each. `sent` has the bytes of each range that was read.
     """
 
     protocol, root_marker, async_impl = ("s3", "s3a"), "", True
-    buckets, objects, calls, error = {"bucket"}, {}, [], None
+    buckets, objects, calls, error, sent = {"bucket"}, {}, [], None, []
 
     def _ask(self, verb, path):
         self.calls.append((verb, path))
@@ -144,10 +155,10 @@ class Buckets(AbstractFileSystem):
         self.objects.pop(path, None)
         self.invalidate_cache()
 
-    def _open(self, path, mode="rb", **options):
+    def _open(self, path, mode="rb", block_size=None, **options):
         if "w" in mode:
             return Upload(self, path)
-        return BytesIO(self.cat_file(path)[: self.info(path)["size"]])
+        return Download(self, path, mode, block_size or "default")
 
     def invalidate_cache(self, path=None):
         self.dircache.clear()

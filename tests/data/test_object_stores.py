@@ -209,3 +209,12 @@ def test_an_interrupted_block_leaves_nothing(s3):
             file.write(b"half")
             raise KeyboardInterrupt
     assert s3.objects == {}
+
+
+def test_a_split_reads_little_more_than_its_bytes(s3):
+    s3.objects["bucket/a.csv"] = b"x,label\n" + b"1.25,3\n" * (2**23 // 7)
+    source = Csv("s3://bucket/a.csv", bytes_per_split=2**20)
+    splits = source.splits()
+    s3.sent.clear()
+    assert sum(map(len, source.read(splits[2]))) > 140_000
+    assert sum(s3.sent) < 2.2 * 2**20
