@@ -208,7 +208,7 @@ def list_checkpoints(path: str | PathLike[str]) -> dict[int, str]:
     what replaces it is not complete, as an object store moves one file after the other. Empty if
     the folder does not exist.
     """
-    present = {}
+    present: dict[int, str] = {}
     for name in _names(path):  # hidden names come first
         beside, what = files.parse_hidden(name) or (name, "")
         if what != "new" and (match := NAME.fullmatch(beside)):
