@@ -44,7 +44,7 @@ def test_demo_reaches_its_accuracy_on_two_executors(tmp_path):
 def test_spark_submit_runs_a_file_of_conf_with_code_from_a_zip(tmp_path):
     code = shutil.make_archive(str(tmp_path / "pyfiles"), "zip", ROOT, "sparkdl")
     submit = Path(sys.executable).with_name("spark-submit")
-    master = ["--master", "local-cluster[2,1,1024]", "--conf", "spark.ui.enabled=false"]
+    master = ["--master", "local-cluster[1,2,1024]", "--conf", "spark.ui.enabled=false"]
     small = ["epochs=1", "data.train.records=640", "data.validation.records=200"]
     small += ["spark.master=yarn", "spark.config.spark.ui.enabled=true", "checkpoints=null"]
     settings = [part for setting in small for part in ("--set", setting)]
