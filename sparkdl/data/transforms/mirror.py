@@ -17,7 +17,7 @@ class Mirror(PixelTransform):
     """Mirrors a random share of the images in training, and none at inference.
 
     Labels of pixels stay as they are unless `targets` names their column: then they are mirrored
-    with their image.
+    with their image. A batch needs these columns in training only.
 
     References
     ----------
@@ -38,6 +38,8 @@ class Mirror(PixelTransform):
     )
 
     def apply(self, batch: Batch, chance: Chance | None) -> Batch:
+        if chance is None:
+            return super().apply(batch, None)  # records to predict have no labels
         moved = {name: self._mirror_target(batch, name, chance) for name in self.targets}
         return super().apply(batch, chance).replace(**moved)
 
@@ -60,8 +62,6 @@ class Mirror(PixelTransform):
         if x.ndim not in (3, 4):
             needed = f"Mirror.targets must have a value for each pixel, (H, W) or (C, H, W): {name}"
             raise ShapeError(f"{needed} has {x.shape[1:]}")
-        if chance is None:
-            return x
         drawn = self._draw(chance).reshape(-1, *(1 for _ in x.shape[1:]))
         return np.where(drawn, np.flip(x, AXES.index(self.axis) - 2), x)
 

@@ -6,7 +6,18 @@ import struct
 import numpy as np
 import pytest
 
-from sparkdl.data import Compose, Crop, MeanImage, Mirror, Pad, ReshapeRecords, Resize, Scale, files
+from sparkdl.data import (
+    Batch,
+    Compose,
+    Crop,
+    MeanImage,
+    Mirror,
+    Pad,
+    ReshapeRecords,
+    Resize,
+    Scale,
+    files,
+)
 from sparkdl.data.transforms import in_training
 from sparkdl.errors import ConfigError, DataError, ShapeError
 from tests.data.transforms.examples import images, trained
@@ -73,11 +84,21 @@ def test_labels_of_pixels_are_mirrored_with_their_image(axis, shape):
     np.testing.assert_array_equal(chain(batch).labels, batch.labels)
 
 
+def test_a_mirror_needs_no_targets_at_inference():
+    batch = Batch(columns={"features": images(3, (3, 5, 6)).features}, ids=np.arange(3))
+    chain = Compose(Mirror(targets=["labels"]), Scale(factor=2))
+    found = chain(batch)
+    assert [*found.columns] == ["features"]
+    np.testing.assert_array_equal(found.features, batch.features * np.float32(2))
+    with pytest.raises(ConfigError, match="Mirror.targets must be one of the batch's.*'labels'"):
+        trained(chain, batch)
+
+
 def test_targets_of_a_mirror_must_be_columns_with_pixels():
     with pytest.raises(
         ShapeError, match=r"targets must have a value for each pixel.*labels has \(\)"
     ):
-        Mirror(targets=["labels"])(images())
+        trained(Mirror(targets=["labels"]), images())
     with pytest.raises(
         ConfigError, match="Mirror.targets must be one of the batch's.*'label'; did"
     ):
