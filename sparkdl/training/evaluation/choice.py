@@ -13,15 +13,16 @@ def evaluation_for(loss, units, labels=None):
     """Returns a new evaluation for `loss` over `units` outputs with names `labels`.
 
     Class probabilities give a Classification, sigmoid outputs a MultiLabelEvaluation, other numbers
-    a Regression. If predictions and labels differ in kind, or some of an example's labels may be
-    missing, only the loss is evaluated.
+    a Regression. If predictions and labels differ in kind, some of an example's labels may be
+    missing, or the loss is of whole sequences, only the loss is evaluated.
 
     Raises ConfigError if there is only one class.
     """
-    if isinstance(loss, SigmoidCrossEntropy) and loss.ignore_label is None:
+    if loss.of_sequence or keeps_ignored_labels(loss, units):
+        return MeanLoss(labels)
+    if isinstance(loss, SigmoidCrossEntropy):
         return MultiLabelEvaluation(units, labels)
-    partly = isinstance(loss, Difference) and loss.ignore_label is not None and units > 1
-    if isinstance(loss, SigmoidCrossEntropy) or partly or not predicts_labels(loss, units):
+    if not predicts_labels(loss, units):
         return MeanLoss(labels)
     if loss.predicts == "class" and units < 2:
         raise ConfigError(
@@ -31,8 +32,21 @@ def evaluation_for(loss, units, labels=None):
     return (Classification if loss.predicts == "class" else Regression)(units, labels)
 
 
+def keeps_ignored_labels(loss, units):
+    """Returns whether an example that counts may have labels that the loss ignores.
+
+    A SigmoidCrossEntropy counts all examples, a Difference those with any label that is known.
+    """
+    if not isinstance(loss, SigmoidCrossEntropy | Difference) or loss.ignore_label is None:
+        return False
+    return isinstance(loss, SigmoidCrossEntropy) or units > 1
+
+
 def predicts_labels(loss, units):
-    """Returns whether predictions are what labels are, or probabilities of classes."""
+    """Returns whether predictions are what labels are, or probabilities of classes.
+
+    The loss must not be of sequences.
+    """
     if loss.predicts == "values":
         return tuple(loss.label_shape(units)) == (units,)
     return loss.predicts != "other"

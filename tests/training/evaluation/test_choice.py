@@ -73,6 +73,22 @@ def test_labels_that_differ_in_shape_from_predictions_are_not_compared_with_them
     assert type(evaluation_for(Pairs(), 1)) is Regression
 
 
+class Steps(losses.Loss, abstract=True):
+    """A user's loss of sequences, with labels of the shape of predictions."""
+
+    of_sequence = True
+
+    def label_shape(self, z_shape):
+        steps, units = z_shape
+        return steps, units
+
+
+@pytest.mark.parametrize("kind", ["values", "class"])
+def test_losses_of_sequences_are_evaluated_by_the_loss_alone(kind, monkeypatch):
+    monkeypatch.setattr(Steps, "label_kind", kind)
+    assert type(evaluation_for(Steps(), 3)) is MeanLoss
+
+
 def test_one_class_alone_says_which_option_has_more():
     with pytest.raises(ConfigError, match="units of an output with the loss softmax.*>= 2.*got 1"):
         evaluation_for(losses.SoftmaxCrossEntropy(), 1)

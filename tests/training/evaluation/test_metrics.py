@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.nn import Dense, NetworkConf, Output
+from sparkdl.nn import Dense, GraphBuilder, NetworkConf, Output
+from sparkdl.nn.losses import Huber, Mse, SigmoidCrossEntropy
 from sparkdl.training.evaluation import (
     Classification,
     MultiLabelEvaluation,
@@ -115,6 +116,10 @@ def test_scores_can_be_dropped():
     assert not found.score_bytes and found.figures() == figures
 
 
+def mae(labels, predictions):
+    return np.abs(labels.reshape(predictions.shape) - predictions).mean()
+
+
 class Inverse(Classification):
     def figures(self):
         return {"rate": 1 / self.examples}
@@ -183,6 +188,39 @@ def test_the_limit_is_noticed_where_it_is_passed(monkeypatch):
     assert not counts.scores.is_exceeded
     with pytest.raises(DataError, match=r"metrics \['hits'\] need .*, which exceed 0 MB; give sub"):
         counts.add(*batch)
+
+
+PARTLY = [
+    (Mse(ignore_label=-9), 2),
+    (Huber(ignore_label=-9), 3),
+    (SigmoidCrossEntropy(ignore_label=-9), 1),
+    (SigmoidCrossEntropy(ignore_label=-9), 2),
+]
+
+
+@pytest.mark.parametrize("loss, units", PARTLY, ids=str)
+@pytest.mark.parametrize("metric", [mae, Regression, Regression(2)], ids=str)
+def test_metrics_of_labels_that_may_be_missing_are_refused(loss, units, metric):
+    """What they got as labels were the numbers that stand for missing ones."""
+    conf = NetworkConf(input_shape=(2,), layers=[Output(units=units, loss=loss)], seed=1)
+    says = r"metrics must be left out .* with ignore_label=-9.*, got \['own'\]; "
+    with pytest.raises(ConfigError, match=says):
+        metrics_of({"own": metric}, conf)
+    both = GraphBuilder(x=(2,))
+    both.add(Output(units=units, loss=loss), "x", name="some")
+    both.add(Output(units=2, loss="mse", loss_weight=2.0), "x", name="all")
+    both = both.conf(seed=1)
+    assert "some/loss" in metrics_of({"some": "some", "own": metric}, both).names
+    with pytest.raises(ConfigError, match=says):
+        metrics_of({"all": "all", "own": metric}, both, output="some")
+    assert metrics_of(["all"], both, output="some").names[0] == "all/loss"
+
+
+def test_metrics_get_no_label_that_is_missing():
+    x, y = np.zeros((4, 2), np.float32), np.float32([3, -9, 5, -9])
+    loss = Mse(ignore_label=-9)
+    conf = NetworkConf(input_shape=(2,), layers=[Output(units=1, loss=loss)], seed=1)
+    assert evaluate({"own": mae}, conf, (x, y)).figures()["own"] == pytest.approx(4)
 
 
 def test_metrics_that_cannot_travel_are_named():
