@@ -24,7 +24,7 @@ GZIP = b"\x1f\x8b"
 DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by the code in IDX files
 CIFAR = (3, 32, 32)
 MOST_AXES = 32
-AT_ONCE = 1024  # records of a batch of a gzipped file
+AT_ONCE, AT_ONCE_BYTES = 1024, 16 << 20  # most records and bytes of a batch of a gzipped file
 DAMAGES = (OSError, EOFError, zlib.error)  # errors of decompressors
 
 
@@ -67,11 +67,16 @@ class Idx(StoredSource, Reader, SplitByRecords):
         return ranges(self.path, [(files.absolute(self.path), counts[0])], size)
 
     def read(self, split: Any) -> Iterator[Batch]:
-        """Yields batches: features (n, 1, H, W) or (n, ...), labels (n,), dtypes as stored."""
+        """Yields batches: features (n, 1, H, W) or (n, ...), labels (n,), dtypes as stored.
+
+        Those of gzipped files have at most 16 MiB, or one record.
+        """
         with ExitStack() as opened:
             parts = self._open(opened)
             zipped = any(part.is_zipped for part in parts)
-            step = AT_ONCE if zipped else split.stop - split.start
+            record = sum(part.nbytes for part in parts)
+            most = max(1, min(AT_ONCE, AT_ONCE_BYTES // record))
+            step = most if zipped else split.stop - split.start
             for start in range(split.start, split.stop, step):
                 stop = min(start + step, split.stop)
                 x, *labels = (part.rows(start, stop) for part in parts)
@@ -150,6 +155,8 @@ class IdxFile:
     ----------
     count : int
         Number of records.
+    nbytes : int
+        Size of a record.
     is_zipped : bool
         Whether it is gzipped: what lies before the last record read is far.
     """
@@ -157,14 +164,14 @@ class IdxFile:
     def __init__(self, path, file):
         self._path, self._file, self.is_zipped = path, file, isinstance(file, gzip.GzipFile)
         self._dtype, (self.count, *self._shape), self._header = _header(path, file)
+        self.nbytes = self._dtype.itemsize * math.prod(self._shape)
 
     def rows(self, start, stop):
         """Reads records `start` to `stop`."""
-        nbytes = self._dtype.itemsize * math.prod(self._shape)
-        check_size(self._path, self._header, nbytes, start, stop, self.is_zipped)
-        content = bytearray((stop - start) * nbytes)
+        check_size(self._path, self._header, self.nbytes, start, stop, self.is_zipped)
+        content = bytearray((stop - start) * self.nbytes)
         try:
-            self._file.seek(self._header + start * nbytes)
+            self._file.seek(self._header + start * self.nbytes)
             count = self._file.readinto(content)
         except DAMAGES as error:
             raise DataError(f"{self._path}: cannot be decompressed: {error}") from error
@@ -182,7 +189,7 @@ def check_size(path, header, nbytes, start, stop, zipped):
     if zipped and (stop - start) * nbytes > room(size):
         raise DataError(
             f"{path}: {size} bytes must be decompressed to at most {room(size)} at a time, got "
-            f"{stop - start} records of {nbytes}; choose fewer records_per_split"
+            f"{stop - start} records of {nbytes}; decompress the file first"
         )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from sparkdl.data import Batch, Idx, files
 from sparkdl.data.readers.ndarray import fixed_records
+from sparkdl.errors import DataError
 
 CONTENTS = {"plain": b"plain", "gzipped": gzip.compress(b"gzipped")}
 
@@ -71,3 +72,20 @@ def test_a_gzipped_file_is_decompressed_once(tmp_path, monkeypatch):
     [split] = source.splits()
     assert split.count == 20_000 and sum(map(len, source.read(split))) == 20_000
     assert sum(read) == 20_000 * 16
+
+
+@pytest.mark.parametrize(("side", "most"), [(400, 16 << 20), (5000, 5000**2)])
+def test_batches_of_a_gzipped_file_are_bounded_in_bytes(tmp_path, side, most):
+    """Zeros are a thousandth of their size when gzipped."""
+    path, count = tmp_path / "a.gz", 600 if side == 400 else 3
+    path.write_bytes(gzip.compress(idx(np.zeros((count, side, side), np.uint8)), 1))
+    sizes = [batch.columns["features"].nbytes for batch in batches_of(Idx(str(path)))]
+    assert sum(sizes) == count * side**2 and most // 2 < max(sizes) <= most
+
+
+def test_a_record_that_expands_too_much_is_refused(tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(idx(np.zeros((2, 9000, 9000), np.uint8)), 1))
+    text = r"to at most \d+ at a time, got 1 records? of 81000000; decompress the file first$"
+    with pytest.raises(DataError, match=text):
+        batches_of(Idx(str(path)))
