@@ -105,6 +105,12 @@ def check_parents(path):
             raise DataError(f"{path}: cannot be written, {parent} is a file")
 
 
+def check_replaceable(path):
+    """Raises DataError if a path is a whole bucket: nothing can be written beside and renamed."""
+    if is_object_store(path):
+        object_stores.check_key(os.fspath(path), resolve(path)[1])
+
+
 def size(path):
     """Returns the size of a file in bytes; DataError if its file system does not tell it."""
     with name_errors(path, "looked up"):
@@ -220,6 +226,7 @@ def atomic_path(path):
     """
     path = os.fspath(path).rstrip("/")
     with name_errors(path, "written"):
+        check_replaceable(path)
         fs, inner = resolve(path)
         temporary = _beside(path, "new")
     try:

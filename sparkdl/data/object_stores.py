@@ -21,6 +21,15 @@ def check_bucket(uri, fs, path):
         raise DataError(text) from None
 
 
+def check_key(uri, path):
+    """Raises DataError if a path names a bucket only, beside which nothing can be written."""
+    uri = uri.rstrip("/")
+    if not path.partition("/")[2].strip("/"):
+        raise DataError(
+            f"{uri}: must name a folder in the bucket, got the bucket; choose one, such as {uri}/a"
+        )
+
+
 def entries(fs, path):
     """Returns the entries of a folder as fsspec lists them, from a single listing.
 
@@ -39,13 +48,35 @@ def entries(fs, path):
 def move(fs, source, target):
     """Moves an object, or all objects below a folder; overwrites objects of the same names.
 
-    All copies exist before the first object is removed. Raises FileNotFoundError if there are none.
+    All copies exist before the first object is removed. If a copy fails, those that made new
+    objects are deleted, and its error is raised. Raises FileNotFoundError if there are no objects.
     """
     keys = [key for key in fs.find(source) if not key.endswith("/")]  # those mark folders
     if not keys:
         raise FileNotFoundError(source)
-    fs.copy(keys, [f"{target}{key.removeprefix(source)}" for key in keys])
+    present, copies = _keys(fs, target), [f"{target}{key.removeprefix(source)}" for key in keys]
+    try:
+        fs.copy(keys, copies)
+    except BaseException:
+        _remove_new(fs, target, {*copies} - present)
+        raise
     remove(fs, source)
+
+
+def _keys(fs, path):
+    """Returns the keys of an object or a folder; some clients raise an error if there are none."""
+    try:
+        return {*fs.find(path)}
+    except FileNotFoundError:
+        return set()
+
+
+def _remove_new(fs, target, new):
+    """Deletes those of the keys `new` that are below `target`; errors are left to the caller's."""
+    with suppress(Exception):  # those of clients are of any class
+        for key in sorted(new & _keys(fs, target)):
+            with suppress(Exception):
+                fs.rm_file(key)
 
 
 def remove(fs, path):

@@ -6,7 +6,7 @@ from sparkdl.data import AvroFiles, Csv, Images, TFRecords, files
 from sparkdl.data.file_stamps import stamp_files
 from sparkdl.errors import CheckpointError, DataError
 from sparkdl.training.saving.checkpoint import Checkpoints, CheckpointWriter
-from sparkdl.training.saving.manifest import read_directory, write_directory
+from sparkdl.training.saving.manifest import read_directory, refuse_to_destroy, write_directory
 from tests.data.buckets import ClientError, install
 from tests.training.reports import plan
 
@@ -49,6 +49,67 @@ def test_a_failed_copy_brings_the_old_folder_back(s3, monkeypatch):
         DataError, match=r"^s3://bucket/m: cannot be written: ClientError: SlowDown$"
     ):
         write_model("s3://bucket/m", "b")
+    assert s3.objects == {"bucket/m/a": b"a"}
+
+
+OLD = {"a": b"1", "b": b"2", "c": b"3"}
+PRESENT = {"nothing": None, "a model": OLD, "a model of the same files": {"a": b"1", "d": b"4"}}
+
+
+@pytest.mark.parametrize("present", PRESENT.values(), ids=list(PRESENT))
+def test_a_copy_that_fails_anywhere_changes_nothing(s3, monkeypatch, present):
+    copy, new = s3.cp_file, {"a": b"5", "e": b"6", "d": b"7"}
+    if present:
+        write_directory("s3://bucket/m", present)
+    before, copies, error = dict(s3.objects), [], ClientError("SlowDown")
+
+    def fail_once(fs, path1, path2, **options):
+        copies.append(path2)
+        if len(copies) == failing:
+            raise error
+        copy(fs, path1, path2, **options)
+
+    monkeypatch.setattr(s3, "cp_file", fail_once)
+    number = len(before) + len(new) + 1  # those of the old one and of the new one, with a manifest
+    for place in range(1, number + 1):
+        failing = place
+        copies.clear()
+        with pytest.raises(DataError, match=r"^s3://bucket/m: cannot be \w+: ClientError: Slow"):
+            write_directory("s3://bucket/m", new)
+        assert s3.objects == before
+    failing = 0
+    write_directory("s3://bucket/m", new)
+    assert dict(read_directory("s3://bucket/m", [*new])) == new
+    assert len(s3.objects) == len(new) + 1
+
+
+def test_a_failed_move_keeps_what_was_at_its_target(s3, monkeypatch):
+    before = {"bucket/m/a": b"1", "bucket/m/c": b"2", "bucket/t/a": b"0", "bucket/t/x": b"3"}
+    s3.objects.update(before)
+    copy = s3.cp_file
+
+    def refuse(fs, path1, path2, **options):
+        if path1 == "bucket/m/c":
+            fs.error = ClientError("SlowDown")  # nothing can be listed or deleted either
+        copy(fs, path1, path2, **options)
+
+    monkeypatch.setattr(s3, "cp_file", refuse)
+    with pytest.raises(DataError, match="cannot be moved: ClientError: SlowDown$"):
+        files.move("s3://bucket/m", "s3://bucket/t")
+    assert s3.objects == {**before, "bucket/t/a": b"1"}
+
+
+def test_a_client_may_raise_an_error_for_no_keys(s3, monkeypatch):
+    find = s3.find
+
+    def refuse(fs, path, **options):
+        found = find(fs, path, **options)
+        if not found:
+            raise FileNotFoundError(path)
+        return found
+
+    monkeypatch.setattr(s3, "find", refuse)
+    write_model("s3://bucket/m", "a")
     assert s3.objects == {"bucket/m/a": b"a"}
 
 
@@ -153,6 +214,22 @@ def test_a_missing_bucket_is_named_before_a_fit(s3):
     files.check_parents("s3://bucket/a")
     s3.error = PermissionError("Forbidden")  # some may write, but not ask
     files.check_parents("s3://bucket/a")
+
+
+@pytest.mark.parametrize("path", ["s3://bucket", "s3://bucket/", "S3://bucket"])
+def test_a_bucket_is_no_place_of_a_model(s3, path):
+    s3.objects["bucket/x"] = b""
+    path_name = path.rstrip("/")
+    text = f"^{path_name}: must name a folder in the bucket, got the bucket; choose one, such as "
+    for write in (
+        lambda: refuse_to_destroy(path),
+        lambda: write_directory(path, {"a": b"1"}),
+        lambda: write_model(path, "a"),
+    ):
+        with pytest.raises((CheckpointError, DataError), match=text):
+            write()
+    CheckpointWriter(Checkpoints(path=path)).on_fit_start(plan())  # checkpoints are folders in it
+    assert s3.objects == {"bucket/x": b""} and s3.buckets == {"bucket"}
 
 
 @pytest.mark.parametrize(

@@ -117,9 +117,11 @@ def shared_digests(path):
 def refuse_to_destroy(path):
     """Raises CheckpointError if writing a model to `path` would replace anything but a model.
 
-    Also if `path` is below a file.
+    Also if `path` is below a file, or a whole bucket.
     """
     check_place(path)
+    with _name_errors(path, "written"):
+        files.check_replaceable(path)
     if not files.exists(path) or (files.is_directory(path) and not _visible(path)):
         return
     entries = read_manifest(path)["files"]
