@@ -108,7 +108,8 @@ def python(mode, options, known):
     if "--archives" not in options and "spark.archives" not in known:
         return {}
     driver_python = {"spark.pyspark.driver.python": sys.executable} if mode == "client" else {}
-    daemon = {} if DAEMON in known else {DAEMON: MODULE}
+    comes_late = "--py-files" in options
+    daemon = {} if comes_late or DAEMON in known else {DAEMON: MODULE}
     return {"spark.pyspark.python": f"./{FOLDER}/bin/python"} | daemon | driver_python
 
 

@@ -37,7 +37,14 @@ class DaemonSearch:
         try:
             found, _ = self._process.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
             return False
         return found.strip() == os.fsencode(os.path.realpath(FILE))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if self._process is not None:
+            self._process.kill()  # it may have ended long ago
+            with self._process:
+                pass

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -118,12 +118,12 @@ def start(
         name_user()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    search = DaemonSearch() if alone else None
-    if SparkContext._gateway is None:
-        SparkContext._ensure_initialized(None, gateway(options, submitted), None)
-    conf = SparkConf()
-    if search is not None and search.finds_ours():
-        conf.setIfMissing(DAEMON, MODULE)
+    with DaemonSearch() if alone else nullcontext() as search:
+        if SparkContext._gateway is None:
+            SparkContext._ensure_initialized(None, gateway(options, submitted), None)
+        conf = SparkConf()
+        if search is not None and search.finds_ours():
+            conf.setIfMissing(DAEMON, MODULE)
     for key, value in options.items():
         if not (submitted and conf.contains(key)):
             conf.set(key, value)

@@ -86,6 +86,15 @@ def test_another_daemon_is_left_alone(submit):
     assert DAEMON not in given["--conf"]
 
 
+def test_no_daemon_loads_what_comes_by_py_files(submit, tmp_path):
+    (tmp_path / "code.zip").touch()
+    packages = "--set", "spark.archives=packages.tar.gz#environment"
+    _, parts, _ = submit("--master", "yarn", "--py-files", "code.zip", *packages)
+    given = options(parts[: parts.index("train")])
+    assert "spark.pyspark.python=./environment/bin/python" in given["--conf"]
+    assert DAEMON not in given["--conf"]
+
+
 def test_a_zip_is_enough_where_the_packages_are(submit, tmp_path):
     (tmp_path / "code.zip").touch()
     _, parts, _ = submit("--master", "spark://host:7077", "--py-files", "code.zip")

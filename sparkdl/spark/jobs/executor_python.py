@@ -71,7 +71,7 @@ def find_problem(path):
 
 def python_cure(why):
     """Returns the remedy for a task that failed for lack of a package or module, else ""."""
-    if f"'{MODULE}'" in why:
+    if MODULE in why:
         return f"; {CURE}; if --py-files brings it, set {DAEMON}=pyspark.daemon"
     if lacks_package(why) or "PYTHON_VERSION_MISMATCH" in why:
         return f"; {CURE}"

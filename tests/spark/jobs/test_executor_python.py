@@ -97,6 +97,7 @@ LACKS = "python: Error while finding module specification for '{}' (ModuleNotFou
 TRACE = "  Traceback (most recent call last):\n    File x\n  ImportError: libm.so.6 is missing"
 NOT_STARTED = [
     (f"  {LACKS.format(OURS)}", f"{LACKS.format(OURS)}; {CURE}; if --py-files brings it, set "),
+    (f"  python: No module named {OURS}", f"python: No module named {OURS}; {CURE}; if --py-"),
     (f"  {LACKS.format('mine')}", LACKS.format("mine")),
     (TRACE, "ImportError: libm.so.6 is missing"),
     ("", "Error from python worker:"),
