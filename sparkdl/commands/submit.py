@@ -108,7 +108,7 @@ def python(mode, options, known):
     if "--archives" not in options and "spark.archives" not in known:
         return {}
     driver_python = {"spark.pyspark.driver.python": sys.executable} if mode == "client" else {}
-    comes_late = "--py-files" in options
+    comes_late = "--py-files" in options or "spark.submit.pyFiles" in known
     daemon = {} if comes_late or DAEMON in known else {DAEMON: MODULE}
     return {"spark.pyspark.python": f"./{FOLDER}/bin/python"} | daemon | driver_python
 

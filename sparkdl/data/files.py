@@ -317,6 +317,9 @@ def _replace(path, fs, new, target):
         _move(path, fs, new, target)
     except BaseException:
         if old:
+            if is_object_store(path):
+                with suppress(Exception):  # nothing of the new one stays beside the old one
+                    _remove(path, fs, target)
             _move(path, fs, old, target)
         raise
     if is_local_disk:

@@ -17,8 +17,20 @@ def check_bucket(uri, fs, path):
         with suppress(PermissionError):
             fs.info(bucket)
     except FileNotFoundError:
+        if is_listed(fs, bucket):
+            return
         text = f"{uri}: cannot be written: there is no bucket {bucket}; make it, or choose another"
         raise DataError(text) from None
+
+
+def is_listed(fs, bucket):
+    """Returns whether a bucket can be listed: to some clients, an empty one is not found."""
+    try:
+        with suppress(PermissionError):
+            fs.find(bucket)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def check_key(uri, path):

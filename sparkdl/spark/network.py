@@ -274,7 +274,8 @@ class SparkNetwork(NetworkInUse):
         def records(data):
             return records_to_evaluate(data, features, label, transform, weights)
 
-        with living_jvm("the fit"), one_call(self.sc), shared_processes(self.sc, given):
+        sharing = shared_processes(self.sc, given, validation)
+        with living_jvm("the fit"), one_call(self.sc), sharing:
             link_page(self.sc, listeners)
             if (recipe := self.recipe) is not None:
                 require_whole(division, metrics)

@@ -14,7 +14,7 @@ from sparkdl.errors import ConfigError, brief, require_kind
 from sparkdl.spark.connect.sessions import is_connect, is_frame, spark_context
 from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.shared_processes import shared_processes
-from sparkdl.spark.records.records import Change, Data
+from sparkdl.spark.records.records import Changes, Data
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.monitor import VALIDATION, Monitor
@@ -130,7 +130,7 @@ class Search:
         features: str = "features",
         label: str = "label",
         weights: str | None = None,
-        transform: Change | None = None,
+        transform: Changes | None = None,
         validation_split: float | None = None,
         class_weight: dict[int, float] | None = None,
     ) -> "optuna.Study":
@@ -180,7 +180,7 @@ class Search:
             self._fitted["features"] = None  # a bag may have read a column of its own
         run = StudyRun(self._optuna, study, self.define, self._defaults(), trials)
         run.take_up()
-        with one_call(self.sc), shared_processes(self.sc, data):
+        with one_call(self.sc), shared_processes(self.sc, data, validation):
             try:
                 if (first := run.next()) is not None:
                     self._run(run, first, given, monitor)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparkdl.data import AvroFiles, Csv, Images, TFRecords, files
+from sparkdl.data import AvroFiles, Csv, Images, TFRecords, files, object_stores
 from sparkdl.data.file_stamps import stamp_files
 from sparkdl.errors import CheckpointError, DataError
 from sparkdl.training.saving.checkpoint import Checkpoints, CheckpointWriter
@@ -81,6 +81,35 @@ def test_a_copy_that_fails_anywhere_changes_nothing(s3, monkeypatch, present):
     write_directory("s3://bucket/m", new)
     assert dict(read_directory("s3://bucket/m", [*new])) == new
     assert len(s3.objects) == len(new) + 1
+
+
+def test_a_deletion_that_fails_brings_the_old_model_back(s3, monkeypatch):
+    write_directory("s3://bucket/m", OLD)
+    before, delete, errors = dict(s3.objects), s3.rm_file, [ClientError("SlowDown")]
+
+    def fail_once(fs, path):
+        if ".m.new-" in path and errors:
+            raise errors.pop()
+        delete(fs, path)
+
+    monkeypatch.setattr(s3, "rm_file", fail_once)
+    with pytest.raises(DataError, match=r"^s3://bucket/m: cannot be written: ClientError: Slow"):
+        write_directory("s3://bucket/m", {"a": b"5", "e": b"6"})
+    at_target = {key: s3.objects[key] for key in s3.objects if key.startswith("bucket/m/")}
+    assert at_target == before
+
+
+def test_an_empty_bucket_that_a_client_does_not_find_is_there(s3, monkeypatch):
+    """Older versions of s3fs look for objects, not for the bucket."""
+
+    def info(fs, path, **options):
+        raise FileNotFoundError(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(s3, "info", info)
+        object_stores.check_bucket("s3://bucket/m", s3(), "bucket/m")
+        with pytest.raises(DataError, match="there is no bucket other"):
+            object_stores.check_bucket("s3://other/m", s3(), "other/m")
 
 
 def test_a_failed_move_keeps_what_was_at_its_target(s3, monkeypatch):

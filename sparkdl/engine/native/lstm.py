@@ -15,8 +15,8 @@ from sparkdl.engine.native.control import counting, least, module, most, share
 from sparkdl.engine.native.formulas import sigmoid, tanh
 from sparkdl.engine.native.llvm_code import LANES, Code
 from sparkdl.engine.native.memory import load, store
-from sparkdl.engine.native.register_products import AT_ONCE, BYTES, KIND, ROWS, add_products
-from sparkdl.engine.native.tiles import TileAddresses
+from sparkdl.engine.native.register_products import AT_ONCE, ROWS, add_products
+from sparkdl.engine.native.tiles import BYTES, KIND, TileAddresses
 from sparkdl.engine.operands import Operand
 
 GATES = 4

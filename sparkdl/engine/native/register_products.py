@@ -3,8 +3,8 @@
 from sparkdl.engine.native.control import accumulate
 from sparkdl.engine.native.llvm_code import LANES, IrVector, literal
 from sparkdl.engine.native.memory import load
+from sparkdl.engine.native.tiles import KIND
 
-KIND, BYTES = "float32", 4
 ROWS = 6  # at once: their sums fill 12 of AVX2's 16 registers
 AT_ONCE = 4  # terms of each sum per iteration
 

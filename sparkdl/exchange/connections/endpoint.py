@@ -125,7 +125,8 @@ class Endpoint:
     def watch_threads(self, report):
         """Calls `report` with a NoThread once callers get no thread of this process.
 
-        Calls it with None once they get one again.
+        Calls it with None once callers' handshakes get one again; a caller that a handler had to
+        send away does not come back.
         """
         self._callers.watch(report)
 

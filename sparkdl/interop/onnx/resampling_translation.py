@@ -4,6 +4,7 @@ from math import floor, isclose
 
 import numpy as np
 
+from sparkdl.interop.onnx.folding import MOST
 from sparkdl.interop.onnx.forward.resampling import kernel_weights, places_of
 from sparkdl.interop.onnx.shape_translation import integers
 from sparkdl.interop.onnx.steps import Step
@@ -38,8 +39,14 @@ def copy_margins(node, before, after):
         node.need(min(pair) >= 0 and max(pair) <= most, f"margins {pair} of {shape[axis]}")
         if any(pair):
             places = np.pad(np.arange(shape[axis]), pair, mode=mode)
-            products[axis] = np.eye(shape[axis])[places]
+            require_room(node, len(places), shape[axis])
+            products[axis] = np.float32(places[:, None] == np.arange(shape[axis]))
     return multiply_axes(shape, products)
+
+
+def require_room(node, wanted, n):
+    """Refuses an axis of `n` places whose matrix to `wanted` places would be too large."""
+    node.need(wanted * n <= MOST, f"a matrix of {wanted} x {n}")
 
 
 def multiply_axes(shape, products):
@@ -99,6 +106,7 @@ def interpolate(node, shape, factors, coordinates):
         fits = wanted > 0 and (is_whole or coordinates != "align_corners")
         node.need(fits, f"{coordinates} of {n} by {factor}")
         if factor != 1:
+            require_room(node, wanted, n)
             places = places_of(np.arange(wanted), n, wanted, factor, (0, 1), coordinates)
             products[axis] = kernel_weights(places, n, "linear", 1.0, 0.0, False)
     return multiply_axes(shape, products)

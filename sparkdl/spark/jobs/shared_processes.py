@@ -9,20 +9,19 @@ from sparkdl.spark.jobs.held_settings import hold_setting
 SIMPLIFIED = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled"
 
 
-def shared_processes(sc, data):
-    """Lets RDDs of the jobs inside compute in the Python processes of DataFrames, if data is one.
+def shared_processes(sc, *data):
+    """Lets RDDs of the jobs inside compute in the Python processes of DataFrames, if data has one.
 
     Spark separates processes by their environment, and by default adds a variable to SQL's. Else
     the fit of a DataFrame and the predictions after it would each start a process per slot, which
     imports everything again.
     """
-    if not is_frame(data) or data.sparkSession.conf.get(SIMPLIFIED) != "true":
+    frame, name = next(filter(is_frame, data), None), SIMPLIFIED_TRACEBACK
+    if frame is None or frame.sparkSession.conf.get(SIMPLIFIED) != "true":
         return nullcontext()
-    environment, name = sc.environment, SIMPLIFIED_TRACEBACK  # for functions sent from now on
 
-    def write(value):
-        environment.pop(name, None)
-        if value is not None:
-            environment[name] = value
+    def write(value):  # PySpark may be reading the dict in another thread
+        others = {key: sc.environment[key] for key in sc.environment if key != name}
+        sc.environment = others if value is None else others | {name: value}
 
-    return hold_setting((sc.applicationId, name), "1", lambda: environment.get(name), write)
+    return hold_setting((sc.applicationId, name), "1", lambda: sc.environment.get(name), write)

@@ -18,8 +18,8 @@ class RunLog(RunListener):
 
     `sparkdl report FOLDER` makes a page of it, of several folders a page that compares them. A
     round of two workers takes less than 200 bytes. A fit that resumes from a checkpoint
-    (`fit(resume=...)`) continues the file; a new one replaces it with its first round
-    or evaluation, so a fit that is refused, or fails before, leaves it as it is.
+    (`fit(resume=...)`) continues the file; a new one replaces it with its first round,
+    evaluation or restart, so a fit that is refused, or fails before, leaves it as it is.
 
     Parameters
     ----------

@@ -98,3 +98,18 @@ def test_what_no_layer_does_is_named(name, tmp_path):
     path = saved(model(nodes, IMAGE, constants, opset=18), tmp_path)
     with pytest.raises(UnsupportedError, match=message):
         read_onnx(path)
+
+
+LONG = (160_000,)
+TOO_LARGE = {
+    "margins": (node("Pad", "x", "p", mode="reflect"), {"p": np.array([0, 2, 0, 2])}),
+    "interpolation": (node("Resize", "x", "", "p", mode="linear"), {"p": np.float32([1, 0.5])}),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_no_matrix_is_made_that_is_too_large(name, tmp_path):
+    made, constants = TOO_LARGE[name]
+    path = saved(model([made], LONG, constants, opset=18), tmp_path)
+    with pytest.raises(UnsupportedError, match=r"a matrix of \d+ x 160000"):
+        read_onnx(path)

@@ -32,7 +32,7 @@ def test_rdds_compute_in_the_processes_of_frames(simplified, spark, sc):
     spark.conf.set(SIMPLIFIED, simplified)
     before = dict(sc.environment)
     try:
-        with shared_processes(sc, spark.range(1)):
+        with shared_processes(sc, None, spark.range(1)):
             ours = processes_of_rdds(sc)
         assert ours & processes_of_frames(spark)  # each task takes any free process
     finally:

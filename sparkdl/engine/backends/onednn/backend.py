@@ -8,7 +8,8 @@ Results are bit-identical from run to run with the same number of threads. With 
 oneDNN kernels add in another order, one part per thread: products over a long axis, weight
 gradients of convolutions, batch normalization, gamma and beta gradients of layer normalization,
 gradients of recurrent layers and of overlapping maxima; their outputs differ by 1e-7 to 1e-5 of the
-largest value. Compiled loops are not affected: the split of their sums depends on shapes alone.
+largest value. Compiled loops are not affected: the split of their sums depends on shapes alone; but
+without AVX-512 the number of threads decides whether one computes predictions of an LSTM layer.
 """
 
 from copy import copy

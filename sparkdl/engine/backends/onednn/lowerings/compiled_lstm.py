@@ -6,6 +6,7 @@ for each other at each step. Weights are packed ahead of the runs.
 
 import numpy as np
 
+from sparkdl.engine.backends.onednn.binding.api import INFERENCE
 from sparkdl.engine.backends.onednn.lowerings.layouts import in_panels
 from sparkdl.engine.backends.onednn.lowerings.recurrent import forward_pd
 from sparkdl.engine.native.jit import compiler, find_compiler
@@ -20,7 +21,7 @@ NAME = "compiled LSTM"
 
 
 def is_preferred(session, op, inputs, outputs):
-    """Returns whether this kernel is faster than oneDNN's: a rule of shapes.
+    """Returns whether this kernel is faster than oneDNN's: a rule of shapes and threads.
 
     Threads share the sequences, so there must be enough of them. Without a thread pool, oneDNN
     alone knows how to use several cores.
@@ -37,7 +38,9 @@ def is_preferred(session, op, inputs, outputs):
         return False
     if len(x) < max(ROWS, LEAST_PER_THREAD * pool().get_size()):
         return False
-    return "avx512" not in session.implementation(forward_pd(session, op, inputs, outputs))
+    return "avx512" not in session.implementation(
+        forward_pd(session, op, inputs, outputs, INFERENCE)
+    )
 
 
 def forward(session, op, inputs, outputs):

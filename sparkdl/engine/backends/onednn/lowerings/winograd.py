@@ -70,7 +70,7 @@ def forward(session, op, x, w, y, bias=None, z=None, activation=None):
     pd = product_pd(session, block, channels, outputs)
     is_compiled = "avx512" not in session.implementation(pd)
     if is_compiled:
-        block = block_of_rows(op, x, y, threads)
+        block = block_of_rows(*most_tiles(op, x, y), threads)
     shapes = [(threads, POSITIONS, block | 1, n) for n in (channels, outputs)]
     scratch = session.transient_array((max(sum(map(prod, shapes)), numbers_ahead(w)),))
     memory = [numbers[:, :, :block] for numbers in take(scratch, *shapes)]
@@ -93,10 +93,9 @@ def block_of(op, x, y, threads):
     return ceil(total / (threads * ceil(total / (most * threads)))) | 1
 
 
-def block_of_rows(op, x, y, threads):
+def block_of_rows(total, most, threads):
     """Returns the tiles per block with the least work for a thread, in groups of ROWS."""
-    total, most = most_tiles(op, x, y)
-    most = max(most, ROWS)
+    most = max(min(most, ceil(total / threads)), ROWS)
 
     def groups(block):
         return ceil(ceil(total / block) / threads) * ceil(block / ROWS)

@@ -2,6 +2,7 @@
 
 import tracemalloc
 from functools import partial
+from math import ceil
 
 import numpy as np
 import pytest
@@ -238,3 +239,12 @@ def test_training_stays_direct():
     x, w = normal(8, 32, 16, 16), normal(32, 32, 3, 3)
     assert not uses_winograd(compile(trace(ops.conv, x, w), "onednn"))
     assert not uses_winograd(compile(trace(ops.conv, x, w), "onednn", {"x1": w}))
+
+
+@pytest.mark.parametrize("total, most", [(64, 128), (96, 128), (1000, 128), (5, 128), (1000, 2)])
+@pytest.mark.parametrize("threads", [1, 2, 4, 16])
+def test_threads_share_the_tiles_of_compiled_products(total, most, threads):
+    block = winograd.block_of_rows(total, most, threads)
+    assert winograd.ROWS <= block <= max(most, winograd.ROWS)
+    blocks_of_a_thread = ceil(ceil(total / block) / threads)
+    assert blocks_of_a_thread * block <= max(1.5 * total / threads, winograd.ROWS)
