@@ -18,12 +18,15 @@ from sparkdl.data.file_systems import is_local, is_object_store, name_errors, re
 from sparkdl.errors import DataError
 
 UPLOAD = "._COPYING_"  # suffix of files that `hdfs dfs -put` has not fully copied yet
-READ_AHEAD = 2**20  # bytes of an object; s3fs reads 50 MB, for a split of 1 MB, too
+READ_AHEAD, MOST_AHEAD = 2**20, 2**24  # bytes of an object; s3fs reads 50 MB, always
 HIDDEN = re.compile(r"\.(.+)\.(new|old)-[0-9a-f]{8}")  # names from `_beside`
 
 
-def open(path, mode="rb"):
-    """Opens a file for reading or writing; missing parent folders of a written file are created."""
+def open(path, mode="rb", wanted=0):
+    """Opens a file for reading or writing; missing parent folders of a written file are created.
+
+    An object store sends bytes that are read in parts of about as many as are `wanted`.
+    """
     with name_errors(path, "opened"):
         fs, inner = resolve(path)
         if "w" in mode:
@@ -31,7 +34,8 @@ def open(path, mode="rb"):
         if not is_object_store(path):
             file = fs.open(inner, mode)
         elif "r" in mode:
-            file = fs.open(inner, mode, block_size=READ_AHEAD)
+            ahead = min(max(wanted, READ_AHEAD), MOST_AHEAD)
+            file = fs.open(inner, mode, block_size=ahead)
         else:
             file = fs.open(inner, mode)
             _name_write_errors(path, file)

@@ -4,6 +4,8 @@ import pytest
 
 from sparkdl.data import AvroFiles, Csv, Images, TFRecords, files, object_stores
 from sparkdl.data.file_stamps import stamp_files
+from sparkdl.data.readers.core.file_ranges import open_listed
+from sparkdl.data.readers.tfrecords import RecordFile
 from sparkdl.errors import CheckpointError, DataError
 from sparkdl.training.saving.checkpoint import Checkpoints, CheckpointWriter
 from sparkdl.training.saving.manifest import read_directory, refuse_to_destroy, write_directory
@@ -324,3 +326,15 @@ def test_a_split_reads_little_more_than_its_bytes(s3):
     s3.sent.clear()
     assert sum(map(len, source.read(splits[2]))) > 140_000
     assert sum(s3.sent) < 2.2 * 2**20
+
+
+def test_a_split_of_a_whole_object_takes_few_requests(s3):
+    size = 24 * 2**20
+    s3.objects["bucket/a"] = bytes(size)
+    with open_listed(
+        RecordFile(partition=0, count=None, path="s3://bucket/a", size=size), size
+    ) as file:
+        s3.sent.clear()
+        while file.read(2**18):
+            pass
+    assert len(s3.sent) == 2

@@ -14,7 +14,7 @@ from sparkdl.spark.jobs.job import (
     no_waiting_for_locality,
     staying_with_data,
 )
-from sparkdl.spark.jobs.shared_processes import shared_processes
+from sparkdl.spark.jobs.shared_processes import SIMPLIFIED, shared_processes
 from sparkdl.spark.jobs.slots import executor_locations, slots
 from sparkdl.spark.records.locality import parallelize_at
 
@@ -64,6 +64,16 @@ def test_a_setting_that_is_refused_is_held_by_nobody():
     assert settings == {"wait": "3s"}
 
 
+@pytest.fixture
+def simplified(spark):
+    """Spark's default, where a session of sparkdl has another."""
+    before = spark.conf.get(SIMPLIFIED)
+    spark.conf.set(SIMPLIFIED, "true")
+    yield
+    spark.conf.set(SIMPLIFIED, before)
+
+
+@pytest.mark.usefixtures("simplified")
 def test_two_fits_at_once_leave_the_settings_of_the_user(spark, sc):
     """The fits overlap, so the first to begin is the first to end."""
     conf = sc._jsc.sc().conf()
@@ -81,12 +91,12 @@ def test_two_fits_at_once_leave_the_settings_of_the_user(spark, sc):
         return stack
 
     before = settings()
-    first, second = fit(), fit()
-    assert settings() == ["0", "1h", "1"]
-    first.close()
-    assert settings() == ["0", "1h", "1"]
-    second.close()
-    assert settings() == before
+    with fit() as first, fit() as second:
+        assert settings() == ["0", "1h", "1"]
+        first.close()
+        assert settings() == ["0", "1h", "1"]
+        second.close()
+        assert settings() == before
 
 
 def name_folder(_):

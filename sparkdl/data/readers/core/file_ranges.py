@@ -40,7 +40,7 @@ class RecordRange(Split):
 
 def open_listed(split, stop):
     """Opens the file of a split; raises DataError unless it still has `stop` bytes."""
-    file = files.open(split.path)
+    file = files.open(split.path, wanted=stop - getattr(split, "start", 0))
     try:
         require_as_listed(split.path, "bytes", stop, min(stop, length_of(split.path, file)))
     except BaseException:

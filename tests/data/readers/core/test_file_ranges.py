@@ -21,13 +21,13 @@ class Stream(io.BytesIO):
 def test_a_stream_that_cannot_be_cut_is_refused(monkeypatch):
     """Its reads return only what has arrived so far, so records would be lost."""
     file = Stream(b"1,2\n")
-    monkeypatch.setattr(files, "open", lambda path: file)
+    monkeypatch.setattr(files, "open", lambda path, **options: file)
     with pytest.raises(DataError, match="^http://host/a.csv: must be seekable"):
         open_listed(SPLIT, SPLIT.stop)
     assert file.closed
 
 
 def test_a_file_that_has_become_shorter_says_so(monkeypatch):
-    monkeypatch.setattr(files, "open", lambda path: io.BytesIO(b"1,\n"))
+    monkeypatch.setattr(files, "open", lambda path, **options: io.BytesIO(b"1,\n"))
     with pytest.raises(DataError, match="a.csv: must have 4 bytes, got 3; was it changed"):
         open_listed(SPLIT, SPLIT.stop)

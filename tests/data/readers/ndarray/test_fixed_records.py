@@ -19,7 +19,12 @@ def test_a_file_is_closed_however_it_was_read(tmp_path, monkeypatch, name):
     path = tmp_path / "a"
     path.write_bytes(CONTENTS[name])
     opened, open_file = [], files.open
-    monkeypatch.setattr(files, "open", lambda path: opened.append(open_file(path)) or opened[-1])
+
+    def keep(path, **options):
+        opened.append(open_file(path, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(files, "open", keep)
     with fixed_records.open_decompressed(str(path)) as file:
         assert file.read() == name.encode()
     assert opened[0].closed
