@@ -247,7 +247,10 @@ def test_servers_must_be_known():
 
 
 def test_a_worker_that_abandons_the_store_is_named_to_all():
+    there = threading.Barrier(3)  # one that is still opening its store raises the error there
+
     def run(store):
+        there.wait(60)
         value = np.zeros(3)
         if store.rank == 1:
             store.init("w", value)
