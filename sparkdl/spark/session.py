@@ -118,7 +118,8 @@ def start(
         name_user()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    with DaemonSearch() if alone else nullcontext() as search:
+    searches = alone and DAEMON not in options
+    with DaemonSearch() if searches else nullcontext() as search:
         if SparkContext._gateway is None:
             SparkContext._ensure_initialized(None, gateway(options, submitted), None)
         conf = SparkConf()

@@ -91,10 +91,11 @@ def list_data(path, endings):
     files.forget_listings([path])
     if not files.is_directory(path):
         return {files.absolute(path): None}
-    walked = files.walk_entries(files.absolute(path))
-    sizes = {one: entry["size"] if files.is_object_store(one) else None for one, entry in walked}
+    tells_sizes = files.is_object_store(path)
     sizes = {
-        one: sizes[one] for one in sizes if not endings or one.lower().endswith(tuple(endings))
+        one: entry["size"] if tells_sizes else None
+        for one, entry in files.walk_entries(files.absolute(path))
+        if not endings or one.lower().endswith(tuple(endings))
     }
     if not sizes:
         what = f"files that end in {' or '.join(endings)}" if endings else "files"
