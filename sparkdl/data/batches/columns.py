@@ -192,12 +192,33 @@ def require_shape(got, shape, what, row=0):
         raise Violation(row, f"{what} must have the shape {shape}, or be flat, got {got}{cure}")
 
 
+def fill_free_sizes(got, shape, classes, what):
+    """Returns the shape of labels given with the shape `got`, where `shape` has free sizes.
+
+    An axis of channels, of size 1, may be first, last or left out; that of one-hot vectors of
+    `classes` is last. Raises Violation if `got` cannot be read as `shape`.
+    """
+    candidates = [got, got[1:]] if got[:1] == (1,) else [got]
+    candidates += [got[:-1]] if got[-1:] in ((1,), (classes,)) else []
+    candidates += [(1, *one) for one in candidates] if shape[0] == 1 else []
+    for candidate in candidates:
+        if _fits_free_shape(candidate, shape):
+            return candidate
+    return _require_free_shape(got, shape, what)
+
+
 def _require_free_shape(got, shape, what):
-    sizes = zip(got, shape, strict=False)
-    if len(got) != len(shape) or any(n not in (None, size) for size, n in sizes):
+    if not _fits_free_shape(got, shape):
         text = str(tuple("any" if n is None else n for n in shape)).replace("'", "")
-        cure = "; Reshape before other transforms says what rows are" if len(got) == 1 else ""
-        raise Violation(0, f"{what} must have the shape {text}, got {got}{cure}")
+        cure = "; ReshapeRecords before other transforms says what rows are"
+        raise Violation(
+            0, f"{what} must have the shape {text}, got {got}{cure if len(got) == 1 else ''}"
+        )
+
+
+def _fits_free_shape(got, shape):
+    sizes = zip(got, shape, strict=False)
+    return len(got) == len(shape) and all(n in (None, size) for size, n in sizes)
 
 
 def _long_axes(shape):

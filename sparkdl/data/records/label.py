@@ -21,7 +21,7 @@ class Label:
         Number of classes, or of values.
     shape : tuple of int or None
         Shape of an example's label, such as (T,) for a class per step. None: () for a class,
-        (size,) for values.
+        (size,) for values. A size of None is free, as a transform crops or resizes labels.
     ignored : int or None
         A label outside the range that is also allowed, and ignored by the loss.
     one_hot : bool
@@ -41,11 +41,10 @@ class Label:
         if self.shape is None:
             object.__setattr__(self, "shape", () if self.kind == "class" else (self.size,))
         object.__setattr__(self, "shape", tuple(self.shape))
-        require(
-            self, "shape", all(is_integer(n, 1) for n in self.shape), "a shape of integers >= 1"
-        )
+        sound = all(n is None or is_integer(n, 1) for n in self.shape)
+        require(self, "shape", sound, "a shape of integers >= 1")
 
     @property
     def one_hot_size(self):
         """Number of values in a one-hot label, None if the kind is "values"."""
-        return math.prod(self.shape) * self.size if self.kind == "class" else None
+        return math.prod(n or 1 for n in self.shape) * self.size if self.kind == "class" else None

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sparkdl.config import is_integer
@@ -12,6 +12,7 @@ from sparkdl.data.batches.columns import (
     class_column,
     factor_column,
     feature_column,
+    fill_free_sizes,
     id_column,
     mask_column,
     one_hot_column,
@@ -269,6 +270,9 @@ def weights_taken():
 
 def label_column(y, label, what):
     """Converts the column of a label to its stored form. Raises Violation."""
+    if None in label.shape:
+        classes = label.size if label.kind == "class" else 1
+        label = replace(label, shape=fill_free_sizes(y.shape[1:], label.shape, classes, what))
     if label.kind == "class":
         return class_column(y, label.size, label.shape, label.ignored, what)
     if label.one_hot and math.prod(y.shape[1:]) == math.prod(label.shape[:-1]):

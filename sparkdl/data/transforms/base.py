@@ -152,11 +152,15 @@ def column_of(owner, field, name, batch):
 
     Raises ConfigError where the batch has none of its name.
     """
-    if name not in batch.columns:
-        names = list(batch.columns)
+    require_column(owner, field, name, list(batch.columns))
+    return batch.columns[name]
+
+
+def require_column(owner, field, name, names):
+    """Raises ConfigError unless `names` of a batch's columns have the one that an option names."""
+    if name not in names:
         text = f"must be one of the batch's columns {names}, got {name!r}"
         raise ConfigError(f"{type(owner).__name__}.{field} {text}{suggestion(name, names, '')}")
-    return batch.columns[name]
 
 
 def image_shape(owner, shape, channels=None):

@@ -14,12 +14,16 @@ from sparkdl.data.transforms.base import (
     require_result,
 )
 from sparkdl.data.transforms.pixels import Pixels
+from sparkdl.data.transforms.targets import GeometricTransform
 from sparkdl.errors import ShapeError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crop(PixelTransform):
+class Crop(GeometricTransform, PixelTransform):
     """Crops a window from each image: at random in training, in the center at inference.
+
+    Labels of pixels stay as they are unless `targets` names their column: then the same window is
+    cropped from them.
 
     References
     ----------
@@ -42,6 +46,9 @@ class Crop(PixelTransform):
         if chance is not None and self.random:
             corners = np.floor(chance.uniform(2) * (free + 1))
         return replace(pixels, size=self.size, corners=corners.astype(np.int32))
+
+    def move(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
+        return self.describe(Pixels(images=x), chance).numbers()
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         channels, *sizes = image_shape(self, shape)

@@ -45,12 +45,40 @@ def interpolate_axis(x, axis, before, after, share):
     return second
 
 
+def nearest(x, box, size):
+    """Resamples the part `box` of images to another size: each pixel takes the nearest one.
+
+    Parameters
+    ----------
+    x : ndarray (..., H, W) of any type
+    box : (top, left, height, width) in whole pixels
+    size : (height, width) of the result
+
+    Returns
+    -------
+    (..., *size) of the type of `x`
+
+    References
+    ----------
+    torch's interpolate with mode "nearest-exact", PIL's Image.resize with NEAREST: pixels are
+    areas, as in `bilinear`; the mode "nearest" of torch and OpenCV takes their corners.
+    """
+    top, left, height, width = box
+    rows, columns = nearest_pixels(top, height, size[0]), nearest_pixels(left, width, size[1])
+    return x[..., rows[:, np.newaxis], columns]
+
+
+def nearest_pixels(start, length, count):
+    """Returns the pixels at the centers of `count` equal parts of `length` pixels from `start`."""
+    return start + (2 * np.arange(count) + 1) * length // (2 * count)
+
+
 def round_to(y, dtype):
     """Converts `y`, overwriting it, to an integer `dtype`: clipped to its range and rounded.
 
-    Returns `y` itself for other types.
+    Returns `y` itself for other types, and where it has this one.
     """
-    if dtype.kind not in "iu":
+    if dtype.kind not in "iu" or y.dtype == dtype:
         return y
     limits = np.iinfo(dtype)
     most = largest_within(limits.max, y.dtype.type)

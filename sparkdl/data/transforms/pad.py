@@ -6,16 +6,21 @@ import numpy as np
 
 from sparkdl.config import Choice, Number, Size, Sizes, dataclass, option
 from sparkdl.config.field_types import TwoSizes
-from sparkdl.data.transforms.base import Chance, Transform, image_shape
+from sparkdl.data.transforms.base import Chance, image_shape
 from sparkdl.data.transforms.interpolate import round_to
+from sparkdl.data.transforms.targets import GeometricTransform
 from sparkdl.errors import require
 
 MODES = "constant", "edge", "reflect"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pad(Transform):
-    """Adds a border to images. Followed by a Crop of the old size, it shifts them at random."""
+class Pad(GeometricTransform):
+    """Adds a border to images. Followed by a Crop of the old size, it shifts them at random.
+
+    Labels of pixels stay as they are unless `targets` names their column: then they get a border of
+    the same mode.
+    """
 
     size: TwoSizes = option(
         Sizes(axes=2, of=Size(minimum=0), spread=True),
@@ -31,12 +36,24 @@ class Pad(Transform):
         Number(), 'Value that "constant" fills in; integers take the nearest one.', default=0.0
     )
 
+    target_fill: float = option(
+        Number(),
+        'Value that "constant" fills into targets, such as the `ignore_label` of the loss.',
+        default=0.0,
+    )
+
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
+        return self._pad(x, self.value)
+
+    def move(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
+        return self._pad(x, self.target_fill)
+
+    def _pad(self, x, value):
         image_shape(self, x.shape[1:])
         border = [(0, 0), (0, 0), *((n, n) for n in self.size)]
         options: dict[str, Any] = {}
         if self.mode == "constant":
-            options["constant_values"] = round_to(np.array([self.value], np.float64), x.dtype)
+            options["constant_values"] = round_to(np.array([value], np.float64), x.dtype)
         mode: Any = self.mode
         return np.pad(x, border, mode, **options)
 

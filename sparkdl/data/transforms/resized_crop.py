@@ -7,19 +7,21 @@ import numpy as np
 from sparkdl.config import Number, Sizes, dataclass, option
 from sparkdl.config.field_types import TwoNumbers, TwoSizes
 from sparkdl.data.transforms.base import Chance, ResizingTransform, image_shape
-from sparkdl.data.transforms.interpolate import bilinear, round_to
+from sparkdl.data.transforms.interpolate import bilinear, nearest, round_to
+from sparkdl.data.transforms.targets import GeometricTransform
 from sparkdl.errors import require
 
 TRIES = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomResizedCrop(ResizingTransform):
+class RandomResizedCrop(GeometricTransform, ResizingTransform):
     """Crops a window of random area, aspect ratio and place, and resizes it.
 
     At inference the window is the largest central one with the aspect ratio of the result. If none
     of ten drawn windows fits, it is the largest central one with an aspect ratio within `ratio`.
-    Integers stay integers, rounded.
+    Integers stay integers, rounded. Labels of pixels stay as they are unless `targets` names their
+    column: then the same window is cropped and resized, each pixel to the nearest one.
 
     References
     ----------
@@ -46,14 +48,20 @@ class RandomResizedCrop(ResizingTransform):
         require(self, "ratio", low <= high, "two numbers above 0, the least one first")
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
+        return self._resample(x, chance, bilinear)
+
+    def move(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
+        return self._resample(x, chance, nearest)
+
+    def _resample(self, x, chance, resample):
         channels, height, width = image_shape(self, x.shape[1:])
         if chance is None:
             shape = self.size[1] / self.size[0]
             box = central_window(height, width, shape, shape)
-            return round_to(bilinear(x, box, self.size), x.dtype)
+            return round_to(resample(x, box, self.size), x.dtype)
         y = np.empty((len(x), channels, *self.size), x.dtype)
         for i, box in enumerate(self.boxes(chance, height, width)):
-            y[i] = round_to(bilinear(x[i], box, self.size), x.dtype)
+            y[i] = round_to(resample(x[i], box, self.size), x.dtype)
         return y
 
     def boxes(self, chance: Chance, height: int, width: int) -> Iterator[tuple[int, ...]]:

@@ -7,6 +7,7 @@ from sparkdl.data.records.schema import Schema
 from sparkdl.data.transforms import record_shapes
 from sparkdl.nn.inputs.labels import units_of
 from sparkdl.training.inputs.step_counts import labels_of_steps
+from sparkdl.training.inputs.targets import check_targets, stored_labels
 from sparkdl.training.inputs.vocabularies import vocabularies_of
 
 
@@ -24,16 +25,18 @@ def schema_of(conf, labels=True, transform=None, changes=()):
 
     Raises
     ------
+    ConfigError
+        With labels, if the transform's `targets` are not the network's; see `check_targets`.
     ShapeError
-        If the transform cannot produce the network's inputs from any record.
+        If the transform cannot produce the network's inputs and labels from any record.
     """
-    labels_of_outputs = {column: label_of(place) for column, place in conf.label_columns.items()}
     features = record_shapes(transform, conf.record_shapes)
     masks = masks_of(conf, labels)
+    labels_of_outputs = stored_labels_of(conf, transform) if labels else None
     steps = labels_of_steps(conf, masks) if labels else {}
     return Schema(
         features=features,
-        labels=labels_of_outputs if labels else None,
+        labels=labels_of_outputs,
         ids=conf.id_columns,
         integers=conf.integer_columns,
         vocabularies=vocabularies_of(conf, transform),
@@ -53,6 +56,13 @@ def common_schema(conf, transform=None):
 def keeps_steps(conf, column, shapes):
     """Returns whether records have as many steps as the network: the transform then keeps them."""
     return shapes[column][0] == conf.input_shapes[conf.feature_columns[column]][0]
+
+
+def stored_labels_of(conf, transform):
+    """Returns {column: Label} of the records that a transform turns into a network's labels."""
+    labels = {column: label_of(place) for column, place in conf.label_columns.items()}
+    check_targets(transform, conf.record_shapes, labels)
+    return stored_labels(transform, labels)
 
 
 def masks_of(conf, labels=True):

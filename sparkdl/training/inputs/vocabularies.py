@@ -43,4 +43,6 @@ def keeps_column(transform, column):
     """Returns whether a column is certain to reach the network as it is stored."""
     if isinstance(transform, Compose):
         return all(keeps_column(one, column) for one in transform.transforms)
-    return transform is None or (isinstance(transform, Transform) and transform.column != column)
+    if not isinstance(transform, Transform):
+        return transform is None
+    return column not in (transform.column, *getattr(transform, "targets", ()))

@@ -341,7 +341,7 @@ def test_free_sizes_are_as_they_come(dtype):
 
 @pytest.mark.parametrize("shape", [(3, 4, 4), (2, 4), (24,)], ids=str)
 def test_free_sizes_are_not_a_free_shape(shape):
-    hint = "; Reshape before other" if len(shape) == 1 else "$"
+    hint = "; ReshapeRecords before other" if len(shape) == 1 else "$"
     got = rf"features must have the shape \(2, any, any\), got {re.escape(str(shape))}{hint}"
     with pytest.raises(DataError, match=f"^here, record 10: {got}"):
         FREE.check(raw(np.zeros((1, *shape))), "here")

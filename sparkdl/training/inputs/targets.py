@@ -1,0 +1,60 @@
+"""Labels and features that a transform moves with the pixels of its images."""
+
+from dataclasses import replace
+
+from sparkdl.data.transforms.base import record_shapes, require_column
+from sparkdl.data.transforms.compose import flatten_transforms
+from sparkdl.data.transforms.targets import GeometricTransform
+from sparkdl.errors import ConfigError
+
+
+def stored_labels(transform, labels):
+    """Returns {column: Label} of records that a transform turns into `labels`.
+
+    Raises ShapeError if it gives labels of another shape.
+    """
+    shapes = record_shapes(transform, {column: label.shape for column, label in labels.items()})
+    return {column: with_shape(label, tuple(shapes[column])) for column, label in labels.items()}
+
+
+def with_shape(label, shape):
+    """Returns a Label of another shape, whose values are not given as class numbers."""
+    return label if shape == label.shape else replace(label, shape=shape, one_hot=False)
+
+
+def check_targets(transform, features, labels):
+    """Checks the targets of a network's transform before any record is read.
+
+    Parameters
+    ----------
+    transform : callable or None
+        A plain function is not checked.
+    features : iterable of str
+        Columns of features.
+    labels : {column: Label}
+
+    Raises
+    ------
+    ConfigError
+        If a target is none of the network's columns, or new pixels of labels have no class.
+    """
+    for one in flatten_transforms([transform]):
+        if isinstance(one, GeometricTransform):
+            for name in one.targets:
+                require_column(one, "targets", name, [*features, *labels])
+                check_fill(one, name, labels.get(name))
+
+
+def check_fill(transform, name, label):
+    """Raises ConfigError unless a transform gives new pixels of class labels a class."""
+    fill = getattr(transform, "target_fill", None)
+    if fill is None or label is None or label.kind != "class":
+        return
+    if fill == label.ignored or (0 <= fill < label.size and fill == int(fill)):
+        return
+    other = "" if label.ignored is None else f", or the loss's ignore_label ({label.ignored})"
+    cure = "" if label.ignored is not None else "; a loss with ignore_label leaves pixels out"
+    raise ConfigError(
+        f"{type(transform).__name__}.target_fill must be a class of {name!r} in "
+        f"[0, {label.size}){other}, got {fill:g}{cure}"
+    )
