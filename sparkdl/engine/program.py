@@ -76,7 +76,9 @@ class Program:
         self._place()
         self.steps, self._early = [], []
         backend.hold([array for tensor, array in self.arrays.items() if tensor in constants])
-        for node in filter(self._works, graph.nodes):
+        nodes = list(filter(self._works, graph.nodes))
+        backend.choose_threads([node for node in nodes if node.outputs[0] not in constants])
+        for node in nodes:
             self._add(self._lower(node, strict), early=node.outputs[0] in constants)
         self.steps += [self._copy(tensor, to) for tensor, to in self.plan.copies]
         self._calls = backend.in_sequence([step.call for step in self.steps])

@@ -92,6 +92,9 @@ class Backend(Protocol):
         backend without support for `constant_bindings` computes everything in each run.
         """
 
+    def choose_threads(self, nodes):
+        """Is told all nodes that `lower` will get, in the order in which their kernels run."""
+
     def in_sequence(self, calls):
         """Returns the calls of a program, position by position, adapted to run in this order."""
 

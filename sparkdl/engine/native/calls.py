@@ -7,8 +7,6 @@ import numpy as np
 from sparkdl.engine.native.threads import address, pool
 from sparkdl.engine.operands import Operand, describe_array, mismatch
 
-WORTH_THREADS = 1 << 21  # bytes read and written: below it, waking threads does not pay
-
 
 def call_once(function, name, numbers, operands):
     """Calls a function on one thread; its words are numbers, then addresses of arrays.
@@ -56,7 +54,8 @@ def bind(function, words, work):
     """
     arrays = [word.array for word in words if isinstance(word, Operand)]
     words = [word.address if isinstance(word, Operand) else word for word in words]
-    threads = pool() if work >= WORTH_THREADS else None
+    threads = pool()
+    threads = threads if threads is not None and threads.is_worth(work) else None
     addresses = [threads.number, threads.count] if threads else [0, 0]
     memory = np.array([*addresses, *words], np.int64)
     place = ctypes.c_void_p(memory.ctypes.data)

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 from math import ceil
 
-from sparkdl.engine.native.calls import WORTH_THREADS, bind
+from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.control import counting, least, module, most, share
 from sparkdl.engine.native.formulas import sigmoid, tanh
 from sparkdl.engine.native.llvm_code import LANES, Code
 from sparkdl.engine.native.memory import load, store
 from sparkdl.engine.native.register_products import AT_ONCE, ROWS, add_products
+from sparkdl.engine.native.threads import WORTH_THREADS
 from sparkdl.engine.native.tiles import BYTES, KIND, TileAddresses
 from sparkdl.engine.operands import Operand
 

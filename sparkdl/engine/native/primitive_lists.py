@@ -10,10 +10,10 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.native.calls import WORTH_THREADS, bind
+from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
 from sparkdl.engine.native.llvm_code import Code
-from sparkdl.engine.native.threads import address
+from sparkdl.engine.native.threads import WORTH_THREADS, address
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 LIBRARY = "libgomp.so.1"
+WORTH_THREADS = 1 << 21  # bytes read and written: below it, waking threads does not pay
+WORTH_PLANNED = 1 << 14  # the same if the threads are awake
 SOFT = 1  # omp_pause_soft of OpenMP 5: threads may keep their state
 
 
@@ -28,6 +30,12 @@ class ThreadPool(threading.local):
         self.get_size, self.set_size = library.omp_get_max_threads, library.omp_set_num_threads
         self.pause = getattr(library, "omp_pause_resource_all", None)  # since GCC 9
         self.before = None  # the number of threads before `shrink`
+        self.is_planned = False  # whether the number of threads was chosen for this kernel
+
+    def is_worth(self, work):
+        """Returns whether a call that reads and writes `work` bytes should run on all threads."""
+        least = WORTH_PLANNED if self.is_planned else WORTH_THREADS
+        return self.get_size() > 1 and work >= least
 
     def shrink(self):
         if self.before is None:  # else a program was interrupted before `grow`
@@ -43,6 +51,15 @@ class ThreadPool(threading.local):
         """Ends the other threads until they are needed again."""
         if self.pause is not None:
             self.pause(SOFT)
+
+    @contextmanager
+    def planned(self):
+        """Kernels made in the body of `with` use all threads, as what runs before them does."""
+        before, self.is_planned = self.is_planned, True
+        try:
+            yield
+        finally:
+            self.is_planned = before
 
     @contextmanager
     def alone(self):

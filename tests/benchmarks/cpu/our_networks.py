@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from sparkdl.nn import Adam, Conv2D, Dense, MaxPool2D, Momentum, NetworkConf, Output, zoo
-from tests.benchmarks.cpu import our_untuned
+from tests.benchmarks.cpu import our_second_draw, our_untuned
 from tests.benchmarks.cpu.workloads import MOMENTUM, RATE, WORKLOADS
 
 OPTIMIZERS = {
@@ -33,7 +33,8 @@ def adam():
 
 
 OWN = {"cifar_net": cifar_net, "mlp": mlp, "adam": adam}
-OWN |= our_untuned.NETWORKS | {"googlenet": partial(zoo.googlenet, auxiliary=False)}
+OWN |= our_untuned.NETWORKS | our_second_draw.NETWORKS
+OWN |= {"googlenet": partial(zoo.googlenet, auxiliary=False)}
 
 
 def configuration(workload):

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.benchmarks.cpu import torch_untuned
+from tests.benchmarks.cpu import torch_second_draw, torch_untuned
 from tests.benchmarks.cpu.workloads import CHARACTERS, INCEPTIONS
 
 
@@ -163,4 +163,4 @@ NETWORKS = {
     "alexnet": alexnet,
     "transformer": Transformer,
 }
-NETWORKS |= torch_untuned.NETWORKS
+NETWORKS |= torch_untuned.NETWORKS | torch_second_draw.NETWORKS

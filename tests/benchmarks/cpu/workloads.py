@@ -143,7 +143,22 @@ UNTUNED = {
     "sensor_lstm": {"batch": 64, "shape": (40, 32), "classes": 6, "optimizer": "adam"},
     "text_attention": {"batch": 32, "shape": (64,), "classes": 4, "vocabulary": 5_000},
 }
+SECOND_DRAW = {
+    "residual_mlp": {"batch": 512, "shape": (54,), "classes": 7, "optimizer": "adam"},
+    "funnel_mlp": {"batch": 512, "shape": (784,), "classes": 10, "optimizer": "adam"},
+    "selu_mlp": {"batch": 64, "shape": (40,), "classes": 2},
+    "large_batch_mlp": {"batch": 2048, "shape": (30,), "classes": 2, "optimizer": "adam"},
+    "u_net": {"batch": 16, "shape": (3, 64, 64), "classes": 5, "optimizer": "adam"},
+    "inverted_cnn": {"batch": 32, "shape": (3, 96, 96), "classes": 20},
+    "dense_cnn": {"batch": 64, "shape": (3, 32, 32), "classes": 10},
+    "plain_cnn": {"batch": 128, "shape": (1, 28, 28), "classes": 10, "optimizer": "adam"},
+    "text_cnn": {"batch": 64, "shape": (100,), "classes": 2, "vocabulary": 10_000},
+    "cnn_lstm": {"batch": 64, "shape": (200,), "classes": 2, "vocabulary": 10_000},
+    "deep_gru": {"batch": 128, "shape": (50, 20), "classes": 3, "optimizer": "adam"},
+    "tagger_lstm": {"batch": 32, "shape": (40,), "classes": 25, "steps": 40, "vocabulary": 8_000},
+    "small_vit": {"batch": 64, "shape": (3, 32, 32), "classes": 10, "optimizer": "adam"},
+}
 WORKLOADS |= {
     name: Workload(title=f"{name}, b{row['batch']}", network=name, **row, best=1.1, as_run=1.1)
-    for name, row in UNTUNED.items()
+    for name, row in (UNTUNED | SECOND_DRAW).items()
 }

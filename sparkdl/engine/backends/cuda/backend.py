@@ -133,6 +133,9 @@ class Cuda:
     def in_sequence(self, calls):
         return calls
 
+    def choose_threads(self, nodes):
+        pass  # the device has its own
+
     def leave_sequence(self):
         pass
 

@@ -8,8 +8,9 @@ Results are bit-identical from run to run with the same number of threads. With 
 oneDNN kernels add in another order, one part per thread: products over a long axis, weight
 gradients of convolutions, batch normalization, gamma and beta gradients of layer normalization,
 gradients of recurrent layers and of overlapping maxima; their outputs differ by 1e-7 to 1e-5 of the
-largest value. Compiled loops are not affected: the split of their sums depends on shapes alone; but
-without AVX-512 the number of threads decides whether one computes predictions of an LSTM layer.
+largest value. How many threads a small kernel gets depends on those around it in its program.
+Compiled loops are not affected: the split of their sums depends on shapes alone; but without
+AVX-512 the number of threads decides whether one computes predictions of an LSTM layer.
 """
 
 from copy import copy
@@ -51,11 +52,11 @@ from sparkdl.engine.backends.onednn.rewrites import (
     side_by_side,
     slow_gradients,
 )
+from sparkdl.engine.backends.onednn.team_plan import nodes_alone
 from sparkdl.engine.backends.onednn.team_size import (
     OneThread,
     in_sequence,
     leave_sequence,
-    team_to_spare,
 )
 from sparkdl.engine.chains import ChainOp, into_chains
 from sparkdl.engine.dtypes import BFLOAT16, name_of
@@ -99,7 +100,7 @@ class OneDnn(reference.Reference):
 
     def __init__(self):
         super().__init__()
-        self.session, self.compiler = OneDnnSession(), None
+        self.session, self.compiler, self.alone = OneDnnSession(), None, frozenset()
         try:
             self.compiler = compiler()
         except UnsupportedError as error:
@@ -134,6 +135,10 @@ class OneDnn(reference.Reference):
     def hold(self, arrays):
         self.session.hold(arrays)
 
+    def choose_threads(self, nodes):
+        team = pool()
+        self.alone = nodes_alone(nodes, 1 if team is None else team.get_size())
+
     def in_sequence(self, calls):
         return in_sequence(calls)
 
@@ -143,9 +148,12 @@ class OneDnn(reference.Reference):
     def lower(self, node, inputs, outputs):
         if isinstance(node.op, side_by_side.SideBySideOp):
             return self._lower_both(node, inputs, outputs)
-        team = team_to_spare(node)
-        if team is None:
+        team = pool()
+        if team is None or team.get_size() == 1:
             return self._lower(node, inputs, outputs)
+        if node not in self.alone:
+            with team.planned():
+                return self._lower(node, inputs, outputs)
         with team.alone():
             kernel = self._lower(node, inputs, outputs)
         ahead = tuple(OneThread(call, team) for call in kernel.ahead)

@@ -1,4 +1,4 @@
-"""Kernels that run on one thread: their selection, and switching the number of threads."""
+"""Kernels that run on one thread, and switching the number of threads."""
 
 from types import SimpleNamespace
 
@@ -7,11 +7,10 @@ import pytest
 
 from sparkdl.engine import ops
 from sparkdl.engine.backends import base
-from sparkdl.engine.backends.onednn import team_size
-from sparkdl.engine.backends.onednn.team_size import OneThread, in_sequence, team_to_spare
+from sparkdl.engine.backends.onednn import backend, team_size
+from sparkdl.engine.backends.onednn.team_size import OneThread, in_sequence
 from sparkdl.engine.graph import Graph, Spec, Tensor
 from sparkdl.engine.native.threads import ThreadPool
-from sparkdl.engine.ops.recurrent.gru import GruOp
 
 
 class Library:
@@ -37,45 +36,13 @@ def library(monkeypatch):
     with monkeypatch.context() as only_here:  # the process's own pool needs real addresses
         only_here.setattr("sparkdl.engine.native.threads.address", lambda function: 0)
         pool = ThreadPool(library)
-    monkeypatch.setattr(team_size, "pool", lambda: pool)
+    for module in (team_size, backend):
+        monkeypatch.setattr(module, "pool", lambda: pool)
     return library
 
 
 def tensors(*shapes):
     return [Tensor(Spec(shape)) for shape in shapes]
-
-
-def product(m, k, n):
-    return ops.matmul(*tensors((m, k), (k, n))).node
-
-
-def gru(n, steps, units):
-    wide = 3 * units
-    shapes = (n, steps, units), (units, wide), (units, wide), (wide,), (n, units)
-    return GruOp()(*tensors(*shapes))[0].node
-
-
-NODES = {
-    "a small product": (product(32, 64, 64), True),
-    "a product of 67 million flops": (product(256, 512, 256), False),
-    "a sum over few numbers": (ops.sum(tensors((64, 64))[0]).node, True),
-    "a sum over 64 megabytes": (ops.sum(tensors((4096, 4096))[0]).node, False),
-    "many small steps, one after the other": (gru(32, 1000, 64), True),
-    "few large steps": (gru(64, 10, 512), False),
-}
-
-
-@pytest.mark.parametrize("name", NODES)
-def test_small_work_runs_on_one_thread(name, library):
-    node, alone = NODES[name]
-    assert (team_to_spare(node) is not None) == alone
-
-
-def test_one_thread_is_never_told_to_be_one(library, monkeypatch):
-    library.sizes.append(1)
-    assert team_to_spare(product(2, 2, 2)) is None
-    monkeypatch.setattr(team_size, "pool", lambda: None)  # no GCC OpenMP
-    assert team_to_spare(product(2, 2, 2)) is None
 
 
 SEQUENCES = {  # o: on one thread, a: on all
@@ -138,7 +105,6 @@ def test_an_error_between_two_small_steps_gives_all_threads_back(library, rng, e
     with pytest.raises(error, match="no"):
         program.run(feeds, after={len(program.steps) - 2: fail})
     assert library.sizes[-1] == 4
-    assert team_to_spare(product(2, 2, 2)) is not None
 
 
 def test_primitives_are_made_and_run_on_one_thread(library, rng):
@@ -152,3 +118,21 @@ def test_primitives_are_made_and_run_on_one_thread(library, rng):
     got = program.run(feeds)["y"]
     assert library.sizes == [4, 1, 4, 1, 4]
     np.testing.assert_allclose(got, feeds["x"] @ feeds["w"] @ feeds["v"], rtol=1e-3, atol=1e-2)
+
+
+WORK = {  # bytes: (whether all threads are used, whether they are if the number was planned)
+    1 << 10: (False, False),
+    1 << 16: (False, True),
+    1 << 22: (True, True),
+}
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_planned_loops_use_all_threads_for_less_work(work, library):
+    team = team_size.pool()
+    assert team.is_worth(work) == WORK[work][0]
+    with team.planned():
+        assert team.is_worth(work) == WORK[work][1]
+        with team.alone():
+            assert not team.is_worth(work)
+    assert team.is_worth(work) == WORK[work][0]

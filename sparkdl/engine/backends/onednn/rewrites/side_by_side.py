@@ -7,11 +7,11 @@ are independent: on two threads they take the time of one.
 from collections import defaultdict
 from dataclasses import dataclass
 
+from sparkdl.engine.backends.onednn.node_time import steps_are_small
 from sparkdl.engine.backends.onednn.rewrites.recurrent_workspace import (
     FromWorkspaceOp,
     WithWorkspaceOp,
 )
-from sparkdl.engine.backends.onednn.team_size import is_small
 from sparkdl.engine.fusion import apply_first
 from sparkdl.engine.graph import Graph, scope
 from sparkdl.engine.native.threads import pool
@@ -59,7 +59,9 @@ def find_partners(graph, any_size):
     """Returns {node: node of the other direction of its layer}, in both directions."""
     by_layer, partners = defaultdict(list), {}
     for node in graph.nodes:
-        if isinstance(node.op, WithWorkspaceOp | FromWorkspaceOp) and (any_size or is_small(node)):
+        if isinstance(node.op, WithWorkspaceOp | FromWorkspaceOp) and (
+            any_size or steps_are_small(node)
+        ):
             by_layer[type(node.op), sequence_of(node)].append(node)
     for nodes in by_layer.values():
         if len(nodes) == 2 and len({node.op.forward.backwards for node in nodes}) == 2:

@@ -1,0 +1,55 @@
+"""The estimated time of a node on one thread, for choices that need no precision."""
+
+from math import prod
+
+from sparkdl.engine.backends.onednn.rewrites.recurrent_workspace import (
+    FromWorkspaceOp,
+    WithWorkspaceOp,
+)
+from sparkdl.engine.chains import ChainOp
+from sparkdl.engine.ops.activation import EluOp, ErfOp, SigmoidOp, SoftplusOp, TanhOp
+from sparkdl.engine.ops.elementwise import ExpOp, LogOp, PowerOp
+from sparkdl.engine.ops.gelu import GeluGradOp, GeluOp
+from sparkdl.engine.ops.random import UniformOp
+from sparkdl.engine.ops.recurrent.base import RecurrentOp
+from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
+from sparkdl.engine.ops.softmax import (
+    LogSoftmaxGradOp,
+    LogSoftmaxOp,
+    SigmoidCrossEntropyOp,
+    SoftmaxCrossEntropyOp,
+    SoftmaxGradOp,
+    SoftmaxOp,
+)
+
+FLOPS, BYTES = 1e11, 4e10  # of a core per second: in products; read and written
+FORMULA = 5e-10  # seconds per number of what a polynomial computes, such as exp
+ROW = 2.5e-8  # seconds of a row of a softmax, however short
+WORTH_STEPS = 6e-5  # seconds of a recurrent step from which several threads pay
+
+FORMULAS = ExpOp, LogOp, PowerOp, EluOp, TanhOp, SigmoidOp, SoftplusOp, ErfOp
+FORMULAS += GeluOp, GeluGradOp, SigmoidCrossEntropyOp, UniformOp
+ROWS = SoftmaxOp, SoftmaxGradOp, LogSoftmaxOp, LogSoftmaxGradOp, SoftmaxCrossEntropyOp
+STEP_BY_STEP = RecurrentOp, RecurrentGradOp, WithWorkspaceOp, FromWorkspaceOp
+
+
+def seconds_alone(node):
+    """Returns the seconds of one thread for a node."""
+    moved = sum(tensor.spec.nbytes for tensor in (*node.inputs, *node.outputs))
+    return moved / BYTES + node.flops / FLOPS + seconds_beside(node.op, node)
+
+
+def seconds_beside(op, node):
+    """Returns the seconds of what is neither memory nor products."""
+    if isinstance(op, ROWS):
+        return ROW * prod(node.inputs[0].shape[:-1])
+    steps = [step for step, _ in op.steps] if isinstance(op, ChainOp) else [op]
+    formulas = sum(isinstance(step, FORMULAS) for step in steps)
+    return FORMULA * formulas * node.outputs[0].spec.size
+
+
+def steps_are_small(node):
+    """Returns whether a node is recurrent and one thread does a step sooner than several."""
+    if not isinstance(node.op, STEP_BY_STEP):
+        return False
+    return seconds_alone(node) < WORTH_STEPS * node.inputs[0].shape[1]
