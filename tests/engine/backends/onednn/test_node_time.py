@@ -18,20 +18,22 @@ from sparkdl.engine.ops.elementwise import AddOp
 from sparkdl.engine.ops.recurrent.gru import GruOp
 from sparkdl.engine.ops.softmax import SoftmaxCrossEntropyOp, SoftmaxOp
 
+SQUARE = 1000, 1000
+
 
 def tensors(*shapes):
     return [Tensor(Spec(shape)) for shape in shapes]
 
 
-def chain(*steps):
-    return ChainOp(steps, (len(steps) - 1,))
+def chain_of_formulas():
+    steps = (AddOp(), (0, 1)), (TanhOp(), (2,)), (TanhOp(), (3,))
+    return ChainOp(steps, (2,))(*tensors(SQUARE, SQUARE))[0].node
 
 
 def entropy():
     return SoftmaxCrossEntropyOp()(Tensor(Spec((64, 2))), Tensor(Spec((64,), "int32"))).node
 
 
-SQUARE = 1000, 1000
 NODES = {
     "a sum of two matrices": (
         lambda: AddOp()(*tensors(SQUARE, SQUARE)).node,
@@ -42,14 +44,7 @@ NODES = {
         4 * (200 + 600 + 300) / BYTES + 2 * 6000 / FLOPS,
     ),
     "a formula": (lambda: TanhOp()(*tensors(SQUARE)).node, 8e6 / BYTES + 1e6 * FORMULA),
-    "a chain with two formulas": (
-        lambda: (
-            chain((AddOp(), (0, 1)), (TanhOp(), (2,)), (TanhOp(), (3,)))(
-                *tensors(SQUARE, SQUARE)
-            ).node
-        ),
-        12e6 / BYTES + 2e6 * FORMULA,
-    ),
+    "a chain with two formulas": (chain_of_formulas, 12e6 / BYTES + 2e6 * FORMULA),
     "short rows": (lambda: SoftmaxOp()(*tensors((5, 6, 2))).node, 8 * 60 / BYTES + 30 * ROW),
     "short rows with labels": (entropy, 4 * (128 + 64 + 64) / BYTES + 64 * ROW),
 }
