@@ -23,6 +23,7 @@ def check_pieces(schema, columns, partition, tables, beside=0):
     """
     start, where = 0, f"partition {partition}"
     options = {"sequences": schema.masks, "sizes": schema.sizes, "singles": schema.singles}
+    options |= {"labels": schema.outputs}
     for piece in cut_tables(schema, columns, tables, beside):
         batch = table_batch(piece, columns, where, partition, start, **options)
         start += piece.num_rows

@@ -138,3 +138,14 @@ def test_vectors_that_are_not_finite_in_float32_are_refused():
     table = table_of(x=pa.array([vector], sparse(1).type))
     with pytest.raises(DataError, match="record 0: features must be finite, got inf at 0"):
         list(check_pieces(Schema(features=(4,)), COLUMNS, 0, [table]))
+
+
+def test_a_null_in_any_column_of_labels_names_ignore_label():
+    labels = {"price": Label(kind="values", shape=(1,)), "kind": Label(kind="class", size=3)}
+    schema = Schema(features=(1,), labels=labels)
+    columns = {"features": "x", "price": "price", "kind": "type"}
+    numbers, holes = pa.array([1.0, 2.0]), pa.array([1.0, None])
+    for name, ends in {"type": "as ignore_label$", "x": "got null$"}.items():
+        whole = {"x": numbers, "price": numbers, "type": numbers} | {name: holes}
+        with pytest.raises(DataError, match=f"record 1: column '{name}' must have a .*{ends}"):
+            list(check_pieces(schema, columns, 0, [table_of(**whole)]))

@@ -14,6 +14,11 @@ from sparkdl.data.batches.sequences import Ragged
 from sparkdl.errors import DataError
 
 KINDS = "numbers, lists of numbers, vectors or binary"
+NULL = "must have a value, got null"
+NO_LABEL = (
+    "; where labels are missing, fill in a number that is none, and give it to the loss as "
+    "ignore_label"
+)
 # Fields in which Spark stores its ml and mllib vectors.
 VECTOR = {
     "type": pa.int8(),
@@ -27,7 +32,17 @@ IMAGE = {"origin", "data", *NUMBERS_OF_IMAGE}
 BYTE_MODES = {0: 1, 16: 3, 24: 4}  # {OpenCV type: channels}
 
 
-def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=None, singles=()):
+def table_batch(
+    table,
+    columns,
+    where,
+    partition,
+    start=0,
+    sequences=(),
+    sizes=None,
+    singles=(),
+    labels=("labels",),
+):
     """Returns a Batch of some columns of a table or record batch, with dtypes as stored.
 
     Parameters
@@ -44,6 +59,8 @@ def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=N
         Known number of values per record.
     singles : names in the batch
         Columns whose vectors should become float32.
+    labels : names in the batch
+        Columns of labels, for the advice in errors.
 
     Raises
     ------
@@ -60,8 +77,14 @@ def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=N
             arrays[name] = to_array(table.column(column), name in sequences, size, dtype)
         except Violation as offence:
             place = f"{where}, record {start + offence.row}"
-            raise DataError(f"{place}: column {column!r} {offence}") from None
+            text = f"{offence}{cure_for(offence, name in labels)}"
+            raise DataError(f"{place}: column {column!r} {text}") from None
     return Batch(columns=arrays, ids=record_ids(partition, start, table.num_rows))
+
+
+def cure_for(offence, is_label):
+    """Returns the advice for a label that is null; "" for another Violation."""
+    return NO_LABEL if is_label and str(offence) == NULL else ""
 
 
 def require_column(column, names, where):
@@ -134,7 +157,7 @@ def _to_array(column, ragged, size, dtype):
 
 def _require_values(column):
     if column.null_count:
-        raise Violation(_first(pc.is_null(column)), "must have a value, got null")
+        raise Violation(_first(pc.is_null(column)), NULL)
 
 
 def _is_list(kind):
@@ -183,7 +206,7 @@ def _vectors(column, wanted, dtype):
         raise Violation(row, f"must have indices below {length}, got {place}")
     values = column.field("values").flatten()
     if values.null_count:
-        raise Violation(rows[_first(pc.is_null(values))], "must have a value, got null")
+        raise Violation(rows[_first(pc.is_null(values))], NULL)
     y = np.zeros((len(column), length), dtype)
     with np.errstate(over="ignore"):  # infinity is refused later as not finite
         y[rows, places] = values.to_numpy()

@@ -13,7 +13,7 @@ from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.base import Reader, StoredSource
 from sparkdl.data.readers.core.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
 from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits, open_listed
-from sparkdl.data.readers.encodings.arrow_columns import require_column
+from sparkdl.data.readers.encodings.arrow_columns import cure_for, require_column
 from sparkdl.data.readers.tables import parquet
 from sparkdl.data.readers.tables.frame_columns import FrameColumn
 from sparkdl.data.readers.text_files.csv_lines import lines_between
@@ -98,7 +98,8 @@ class DataFrames(StoredSource, Reader):
                 arrays[name] = column.array(table)
             except Violation as offence:
                 place = f"{split}, record {start + offence.row}"
-                raise DataError(f"{place}: column {column.name!r} {offence}") from None
+                text = f"{offence}{cure_for(offence, name == 'labels')}"
+                raise DataError(f"{place}: column {column.name!r} {text}") from None
         return Batch(columns=arrays, ids=record_ids(split.partition, start, table.num_rows))
 
 

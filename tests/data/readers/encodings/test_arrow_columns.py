@@ -224,6 +224,18 @@ def test_the_offending_record_is_named(case):
         table_batch(pa.table({"x": column}), {"features": "x"}, "here", 0, start=100)
 
 
+@pytest.mark.parametrize("labels", [("labels",), ("labels", "price")])
+def test_a_label_that_is_null_is_told_what_stands_for_a_missing_one(labels):
+    """Of features the error is as before: nothing stands for a missing feature."""
+    table = pa.table({"x": [1.0, None], "y": [1, None], "z": [1, 2]})
+    cure = "; where labels are missing, fill in a number that is none, .* the loss as ignore_label$"
+    columns = {labels[-1]: "y", "features": "z"}
+    with pytest.raises(DataError, match=f"record 1: column 'y' must have a value, got null{cure}"):
+        table_batch(table, columns, "here", 0, labels=labels)
+    with pytest.raises(DataError, match="column 'x' must have a value, got null$"):
+        table_batch(table, {"labels": "z", "features": "x"}, "here", 0)
+
+
 SIZES = {  # column whose records need two numbers; the first wrong record, and its size
     "short first": (pa.array([[1], [3, 4]]), 0, 1),
     "short later": (pa.array([[1, 2], [3]]), 1, 1),
