@@ -2,7 +2,7 @@
 
 import os
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import fsspec
 
@@ -12,6 +12,7 @@ from sparkdl.errors import DataError, SparkdlError, text_of
 LOCAL = (None, "file", "local")
 SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+")  # at least two letters: C: is a drive
 OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "oci")
+NATIVE = ("hdfs", "viewfs")
 SCHEMES = ("file", *hadoop.SCHEMES)  # schemes that may be followed by a single slash
 LOCAL_URI = re.compile("(file|local):(//(?:localhost(?=/))?)?(.*)", re.DOTALL)
 
@@ -27,6 +28,22 @@ def is_object_store(path):
     It has neither folders nor renames, and an object appears whole.
     """
     return scheme_of(path) in OBJECT_STORES
+
+
+def takes_threads(path):
+    """Returns whether several threads may call the path's file system at a time.
+
+    WebHDFS may have a session with Kerberos, and others, such as FTP or archives, one connection or
+    file: calls of several threads would mix there.
+    """
+    scheme = scheme_of(path)
+    if scheme in (*LOCAL, *NATIVE):
+        return True
+    if scheme in hadoop.SCHEMES or "::" in scheme:
+        return False
+    with suppress(ImportError, ValueError):  # the call itself reports it
+        return fsspec.get_filesystem_class(scheme).async_impl
+    return False
 
 
 def resolve(path):

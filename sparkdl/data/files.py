@@ -15,6 +15,7 @@ from fsspec.implementations.local import LocalFileSystem
 from sparkdl.data import object_stores
 from sparkdl.data.disk_sync import sync_folder, sync_tree
 from sparkdl.data.file_systems import is_local, is_object_store, name_errors, resolve
+from sparkdl.data.ordered_calls import THREADS, each_in_order
 from sparkdl.errors import DataError
 
 UPLOAD = "._COPYING_"  # suffix of files that `hdfs dfs -put` has not fully copied yet
@@ -51,8 +52,28 @@ def read(path):
             failed = OSError if is_object_store(path) else Exception
             with suppress(failed):  # `open` reports it; or the file is empty
                 return fs.cat_file(inner, start=0)  # without `start`, s3fs first asks for the size
-    with open(path) as file:
+    with name_errors(path, "read"), open(path) as file:
         return file.read()
+
+
+def head(path, nbytes):
+    """Returns the first bytes of a file, at most `nbytes`; one request to an object store."""
+    return _part(path, 0, nbytes)
+
+
+def tail(path, nbytes, length):
+    """Returns the last bytes of a file of this length, at most `nbytes`; requests as `head`."""
+    return _part(path, max(0, length - nbytes), length)
+
+
+def _part(path, start, stop):
+    if is_object_store(path):
+        with name_errors(path, "opened"), suppress(OSError):  # `open` reports it; or it is empty
+            fs, inner = resolve(path)
+            return fs.cat_file(inner, start=start, end=stop)
+    with name_errors(path, "read"), open(path) as file:
+        file.seek(start)
+        return file.read(stop - start)
 
 
 def write(path, content):
@@ -130,6 +151,12 @@ def list(path):
     return [name for name, _ in _entries(path)]
 
 
+def folders(path):
+    """Returns the sorted names of the folders in a folder, from its listing."""
+    root = os.fspath(path).rstrip("/")
+    return [name for name, entry in _entries(path) if _is_folder(f"{root}/{name}", entry)]
+
+
 def is_hidden(name):
     """Returns whether Spark ignores files and folders of this name, such as unfinished output.
 
@@ -159,19 +186,30 @@ def walk(path, hidden=is_hidden, above=()):
         yield below
 
 
-def walk_entries(path, hidden=is_hidden, above=()):
-    """Yields (path, entry) of `walk`, with the dict by which the file system lists it."""
-    root, entries, place = os.fspath(path).rstrip("/"), _entries(path), _place(path)
+def walk_entries(path, hidden=is_hidden, above=(), entries=None):
+    """Yields (path, entry) of `walk`, with the dict by which the file system lists it.
+
+    `entries` are those of the folder if they are known.
+    """
+    entries = _entries(path) if entries is None else entries
+    root, place = os.fspath(path).rstrip("/"), _place(path)
     if place in above:
         return
-    for name, entry in entries:
-        if hidden(name):
-            continue
-        below, kind = f"{root}/{name}", entry["type"]
-        if kind == "directory" or (kind != "file" and is_directory(below)):  # or a link to a folder
-            yield from walk_entries(below, hidden, (*above, place))
-        else:
-            yield below, entry
+    shown = [(f"{root}/{name}", entry) for name, entry in entries if not hidden(name)]
+    inner = {number for number, one in enumerate(shown) if _is_folder(*one)}
+    folders = [shown[number][0] for number in sorted(inner)]
+    with each_in_order(_entries, folders, ahead=THREADS) as listed:
+        for number, (below, entry) in enumerate(shown):
+            if number in inner:
+                yield from walk_entries(below, hidden, (*above, place), next(listed))
+            else:
+                yield below, entry
+
+
+def _is_folder(path, entry):
+    """Returns whether a path is a folder, or a link to one, by the entry in its listing."""
+    kind = entry["type"]
+    return kind == "directory" or (kind != "file" and is_directory(path))
 
 
 def _place(path):

@@ -11,10 +11,19 @@ from fsspec import AbstractFileSystem
 from fsspec.registry import _registry
 from fsspec.spec import AbstractBufferedFile
 
+SECONDS = 30  # for readers to meet
+
 
 def install(monkeypatch):
     """Makes s3:// lead to new Buckets during a test, and returns their class."""
-    new = {"buckets": {"bucket"}, "objects": {}, "calls": [], "error": None, "sent": []}
+    new = {
+        "buckets": {"bucket"},
+        "objects": {},
+        "calls": [],
+        "error": None,
+        "sent": [],
+        "meet": None,
+    }
     for name, value in new.items():
         monkeypatch.setattr(Buckets, name, value)
     monkeypatch.setitem(_registry, "s3", Buckets)
@@ -54,11 +63,12 @@ class Buckets(AbstractFileSystem):
     """Buckets of objects.
 
     `objects` is {"bucket/key": bytes}, and `calls` lists the (verb, path) of all requests; `error`,
-    if any, is raised by each. `sent` has the bytes of each range that was read.
+    if any, is raised by each. `sent` has the bytes of each range that was read. `meet`, or None,
+    is a Barrier at which as many readers must wait at once.
     """
 
     protocol, root_marker, async_impl = ("s3", "s3a"), "", True
-    buckets, objects, calls, error, sent = {"bucket"}, {}, [], None, []
+    buckets, objects, calls, error, sent, meet = {"bucket"}, {}, [], None, [], None
 
     def _ask(self, verb, path):
         self.calls.append((verb, path))
@@ -133,6 +143,8 @@ class Buckets(AbstractFileSystem):
     def cat_file(self, path, start=None, end=None, **options):
         path = self._strip_protocol(path)
         self._ask("get", path)
+        if self.meet is not None:
+            self.meet.wait(SECONDS)
         if path not in self.objects:
             raise FileNotFoundError(path)
         return self.objects[path][start:end]

@@ -13,6 +13,7 @@ from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.data.batches.columns import Violation, is_int32
+from sparkdl.data.ordered_calls import THREADS, each_in_order
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.encodings.image_codec import ENDINGS, decode_image
 from sparkdl.data.source import Split, split_bounds
@@ -73,8 +74,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
 
         Sub-folders that begin with "_" are classes only if they hold images.
         """
-        names = [name for name in files.list(self.path) if not files.is_dotted(name)]
-        folders = [name for name in names if files.is_directory(f"{self.path}/{name}")]
+        folders = [name for name in files.folders(self.path) if not files.is_dotted(name)]
         classes = [name for name in folders if name[0] != "_" or self._images_of(name)]
         if not classes:
             text = "must hold a folder for each class, but has none; a list_file may name files"
@@ -107,11 +107,13 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         """Yields Batches of about 16 megabytes: features uint8 (n, C, H, W), labels (n,) int32."""
         images: list[np.ndarray] = []
         start = 0
-        for name in split.names:
-            images.append(self._image(f"{split.path}/{name}", images))
-            if images[0].nbytes * len(images) >= BYTES_PER_BATCH:
-                yield batch_of(split, images, start)
-                start, images = start + len(images), []
+        paths = [f"{split.path}/{name}" for name in split.names]
+        with each_in_order(files.read, paths, ahead=THREADS) as contents:
+            for path, content in zip(paths, contents, strict=True):
+                images.append(self._image(path, content, images))
+                if images[0].nbytes * len(images) >= BYTES_PER_BATCH:
+                    yield batch_of(split, images, start)
+                    start, images = start + len(images), []
         if images:
             yield batch_of(split, images, start)
 
@@ -119,8 +121,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         """Returns the files of a split, below the path."""
         return split.names
 
-    def _image(self, path, before):
-        content = files.read(path)
+    def _image(self, path, content, before):
         try:
             image = decode_image(content, self.channels, self.size, 0, self.exif_orientation)
         except Violation as offence:
@@ -132,7 +133,9 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
 
     def _of_folders(self):
         files.forget_listings([self.path])
-        found = {name: self._images_of(name) for name in self.classes()}
+        classes = self.classes()
+        with each_in_order(self._images_of, classes, [self.path]) as names:
+            found = dict(zip(classes, names, strict=True))
         if empty := [name for name, names in found.items() if not names]:
             tell_empty(self.path, tuple(empty))
         images = [(name, label) for label, names in enumerate(found.values()) for name in names]

@@ -4,7 +4,9 @@ import math
 import os
 from dataclasses import dataclass
 
+from sparkdl.config import is_integer
 from sparkdl.data import files
+from sparkdl.data.ordered_calls import each_in_order
 from sparkdl.data.source import MOST_SPLITS, Split
 from sparkdl.errors import DataError
 
@@ -82,8 +84,10 @@ def data_files(path, endings=()):
 
 def data_sizes(path, endings=()):
     """Returns {path: bytes} of the files of `data_files`."""
-    listed = list_data(path, endings)
-    return {one: files.size(one) if size is None else size for one, size in listed.items()}
+    sizes = list_data(path, endings)
+    unknown = [one for one, size in sizes.items() if size is None]
+    with each_in_order(files.size, unknown) as found:
+        return sizes | dict(zip(unknown, found, strict=True))
 
 
 def list_data(path, endings):
@@ -91,9 +95,8 @@ def list_data(path, endings):
     files.forget_listings([path])
     if not files.is_directory(path):
         return {files.absolute(path): None}
-    tells_sizes = files.is_object_store(path)
     sizes = {
-        one: entry["size"] if tells_sizes else None
+        one: entry["size"] if tells_size(entry) else None
         for one, entry in files.walk_entries(files.absolute(path))
         if not endings or one.lower().endswith(tuple(endings))
     }
@@ -103,7 +106,16 @@ def list_data(path, endings):
     return sizes
 
 
-def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path: {}):
+def no_facts(paths):
+    return ({} for _ in paths)
+
+
+def tells_size(entry):
+    """Returns whether a listing tells a file's size: web servers do not."""
+    return entry["type"] == "file" and is_integer(entry["size"])
+
+
+def byte_splits(kind, path, bytes_per_split=None, endings=(), about=no_facts):
     """Returns splits of files by bytes; reads only the files' sizes.
 
     Parameters
@@ -114,10 +126,11 @@ def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path:
     bytes_per_split : int or None
         None: 1 MiB, or more if that would give over 4,096 splits.
     endings : see `data_files`
-    about : function path of a file -> {field of its splits: value}
+    about : function paths of files -> iterator of {field of a file's splits: value}
     """
     ranges = byte_ranges(path, data_sizes(path, endings), bytes_per_split)
-    known = {one: about(one) for one in dict.fromkeys(one for one, *_ in ranges)}
+    paths = list(dict.fromkeys(one for one, *_ in ranges))
+    known = dict(zip(paths, about(paths), strict=True))
     return [
         kind(partition=i, count=None, path=one, start=start, stop=stop, **known[one])
         for i, (one, start, stop) in enumerate(ranges)

@@ -15,7 +15,7 @@ from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
-from sparkdl.data.readers.core.file_ranges import RecordRange, data_files
+from sparkdl.data.readers.core.file_ranges import RecordRange, data_sizes
 from sparkdl.data.readers.encodings.decompression import room
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.errors import DataError
@@ -108,7 +108,8 @@ class Cifar(StoredSource, Reader, SplitByRecords):
 
     def splits(self) -> list[Split]:
         """Returns ranges of records. Reads only the files' sizes."""
-        counted = [(path, self._count(path)) for path in data_files(self.path, [".bin"])]
+        sizes = data_sizes(self.path, [".bin"])
+        counted = [(path, self._count(path, size)) for path, size in sizes.items()]
         return ranges(self.path, counted, self.records_per_split)
 
     def read(self, split: Any) -> Iterator[Batch]:
@@ -128,8 +129,7 @@ class Cifar(StoredSource, Reader, SplitByRecords):
     def _size(self):
         return math.prod(CIFAR) + (1 if self.classes == 10 else 2)
 
-    def _count(self, path):
-        size = files.size(path)
+    def _count(self, path, size):
         if size % self._size:
             raise DataError(f"{path}: must have records of {self._size} bytes, got {size} bytes")
         return size // self._size

@@ -1,9 +1,11 @@
 """Reader of HDF5 files with datasets of features and labels."""
 
+import io
 import math
 from collections import deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,6 +15,7 @@ from sparkdl.config import Integer, Mapping, Optional, Path, Text, dataclass, op
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.ordered_calls import each_in_order
 from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.core.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
 from sparkdl.data.readers.core.file_ranges import RecordRange, data_files, require_as_listed
@@ -68,7 +71,10 @@ class HDF5(StoredSource, Reader, SplitByRecords):
 
     def splits(self) -> list[Split]:
         """Returns ranges of rows. Reads only the datasets' shapes."""
-        bounds = [(path, *bound) for path in self._files() for bound in self._bounds(path)]
+        paths = self._files()
+        with each_in_order(self._bounds, paths) as found:
+            each = zip(paths, found, strict=True)
+            bounds = [(path, *bound) for path, of_file in each for bound in of_file]
         if not bounds:
             raise DataError(f"{self.path}: must hold records, but is empty")
         return [
@@ -77,8 +83,9 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         ]
 
     def stamped_paths(self) -> Collection[str]:
-        """Returns the path, and the files that it lists."""
-        return [self.path, *self._files()]
+        """Returns the path, with the files that it lists if it is a list."""
+        listed = [] if files.is_directory(self.path) else list_hdf5_files(self.path)
+        return [self.path, *listed]
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes, dtypes as stored."""
@@ -98,7 +105,7 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         return data_files(self.path, ENDINGS) if is_folder else list_hdf5_files(self.path)
 
     def _bounds(self, path):
-        with open_hdf5(path) as file:
+        with open_small(path) as file:
             dataset = next(iter(self._datasets(path, file).values()))
             count, chunk = len(dataset), (dataset.chunks or (1,))[0]
         if count == 0:
@@ -201,16 +208,17 @@ def list_hdf5_files(path):
     names = [line.strip() for line in lines if line.strip()]
     if not names or any("\0" in name for name in names):
         raise DataError(f"{path}: must be an HDF5 file, or a text file with paths of such")
-    return [locate_listed_file(path, name) for name in names]
+    with each_in_order(partial(locate_listed_file, path), names, [path, *names]) as located:
+        return list(located)
 
 
 def locate_listed_file(path, name):
     """Returns the absolute path of a listed file: the path as given, or relative to the list."""
     near = f"{files.absolute(path).rpartition('/')[0]}/{name}"
-    existing = near if not files.exists(name) and files.exists(near) else name
-    if not files.exists(existing):
-        raise DataError(f"{path}: names {name}, but there is no such file")
-    return files.absolute(existing)
+    for one in (name, near):
+        if files.exists(one):
+            return files.absolute(one)
+    raise DataError(f"{path}: names {name}, but there is no such file")
 
 
 def batch_size(dataset):
@@ -224,6 +232,23 @@ def open_hdf5(path):
     """Opens an h5py.File on any file system; errors become DataErrors that name it."""
     with files.open(path) as content, hdf5_file(content, path) as file:
         yield file
+
+
+@contextmanager
+def open_small(path):
+    """Opens an h5py.File of which little is read; a small one not on this disk is read before.
+
+    The library lets no other thread in while it waits for a read.
+    """
+    if (
+        files.is_local(path)
+        or len(content := files.head(path, files.READ_AHEAD)) >= files.READ_AHEAD
+    ):
+        with open_hdf5(path) as file:
+            yield file
+    else:
+        with hdf5_file(io.BytesIO(content), path) as file:
+            yield file
 
 
 @contextmanager

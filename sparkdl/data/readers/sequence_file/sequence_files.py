@@ -11,6 +11,7 @@ from sparkdl.config import Boolean, Choice, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation, is_int32
+from sparkdl.data.ordered_calls import each_in_order
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
 from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits, open_listed
@@ -60,12 +61,7 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
 
     def splits(self) -> list[Split]:
         """Returns ranges of bytes. Reads only the header of each file."""
-        return byte_splits(
-            SequenceRange,
-            self.path,
-            self.bytes_per_split,
-            about=lambda path: {"header": header_of(path)},
-        )
+        return byte_splits(SequenceRange, self.path, self.bytes_per_split, about=headers_of)
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes, uint8 features and int32 labels.
@@ -103,12 +99,17 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
         return columns
 
 
+def headers_of(paths):
+    """Yields the fields of the splits of each file: its SequenceHeader."""
+    with each_in_order(header_of, paths) as headers:
+        for header in headers:
+            yield {"header": header}
+
+
 def header_of(path):
     """Returns the SequenceHeader of a file. Raises DataError."""
-    with files.open(path) as file:
-        content = file.read(HEADER_BYTES)
     try:
-        return read_header(content)
+        return read_header(files.head(path, HEADER_BYTES))
     except Violation as offence:
         raise DataError(f"{path}: {offence}") from None
 

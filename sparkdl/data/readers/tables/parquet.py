@@ -1,8 +1,8 @@
 """Reader of Parquet files by row groups."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import contextmanager, suppress
+from functools import lru_cache, partial
 from itertools import accumulate, islice, pairwise
 from typing import Any
 
@@ -13,14 +13,16 @@ from sparkdl.config import Optional, Text, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.file_stamps import stamp_files
+from sparkdl.data.ordered_calls import each_in_order
 from sparkdl.data.readers.core.base import Reader, StoredSource
-from sparkdl.data.readers.core.file_ranges import ByteSplit, data_files, require_as_listed
+from sparkdl.data.readers.core.file_ranges import ByteSplit, list_data, require_as_listed
 from sparkdl.data.readers.encodings.arrow_columns import require_one, table_batch
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError, text_of
 
 RECORDS_PER_BATCH, BYTES_PER_BATCH = 4096, 2**24
 PIECE = 2**18  # bytes per read
+FOOTER = 2**16  # bytes at the end of a file that hold most footers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +75,9 @@ def row_groups(path, columns):
     DataError
         If a file lacks one of the columns.
     """
-    groups = [group for one in data_files(path, [".parquet"]) for group in groups_of(one, columns)]
+    listed = list_data(path, [".parquet"])
+    with each_in_order(partial(groups_of, columns), list(listed.items()), listed) as found:
+        groups = [group for of_file in found for group in of_file]
     return [
         RowGroup(partition=i, path=file, group=group, **about)
         for i, (file, group, about) in enumerate(groups)
@@ -88,20 +92,35 @@ def file_schemas(path, columns):
     DataError
         As `row_groups` does.
     """
-    return {one: schema_of(one, columns) for one in data_files(path, [".parquet"])}
+    listed = list_data(path, [".parquet"])
+    with each_in_order(partial(schema_of, columns), list(listed.items()), listed) as schemas:
+        return dict(zip(listed, schemas, strict=True))
 
 
-def schema_of(path, columns):
-    with _open_parquet(path) as file:
-        return _require_in_file(columns, file.schema_arrow, path)
+def schema_of(columns, listed):
+    path, _ = listed
+    return _require_in_file(columns, footer_of(*listed)[1], path)
 
 
-def groups_of(path, columns):
-    with _open_parquet(path) as file:
-        _require_in_file(columns, file.schema_arrow, path)
-        groups = places_of(file.metadata, files.size(path))
+def groups_of(columns, listed):
+    """Returns [(path, number, other fields)] of the RowGroups of a file, (path, bytes or None)."""
+    path, size = listed
+    metadata, schema = footer_of(*listed)
+    _require_in_file(columns, schema, path)
+    groups = places_of(metadata, files.size(path) if size is None else size)
     about = {"groups": len(groups)}
     return [(path, i, about | group) for i, group in enumerate(groups) if group["count"]]
+
+
+def footer_of(path, size):
+    """Returns (metadata, Arrow schema) of a file; of one not on this disk only the end is read."""
+    if not files.is_local(path):
+        end = files.tail(path, FOOTER, files.size(path) if size is None else size)
+        errors = pa.ArrowException, OSError, UnicodeDecodeError
+        with suppress(*errors), ParquetFile(pa.BufferReader(end)) as file:
+            return file.metadata, file.schema_arrow  # else below: errors, and longer footers
+    with _open_parquet(path) as file:
+        return file.metadata, file.schema_arrow
 
 
 def _require_in_file(columns, schema, path):

@@ -23,6 +23,7 @@ from sparkdl.config import (
 )
 from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.ordered_calls import each_in_order
 from sparkdl.data.readers.core.base import Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits, open_listed
 from sparkdl.data.readers.encodings.arrow_columns import (
@@ -95,8 +96,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
 
     def splits(self) -> list[Split]:
         """Returns ranges of bytes. Reads only the first line of each file."""
-        about = partial(self._columns, {})
-        return byte_splits(Lines, self.path, self.bytes_per_split, about=about)
+        return byte_splits(Lines, self.path, self.bytes_per_split, about=self._about)
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of up to 4,096 records: features (n, F) float32, labels (n,) float64."""
@@ -120,12 +120,18 @@ class Csv(StoredSource, Reader, SplitByBytes):
             text = str(error).removeprefix(f"{split}, ")
             raise DataError(f"{split}, {self._name_column(split, text)}") from None
 
-    def _columns(self, first, path):
-        """Returns the positions of the wanted columns in a file.
+    def _about(self, paths):
+        """Yields the fields of each file's splits."""
+        first = {}
+        with each_in_order(partial(first_line, delimiter=self.delimiter), paths) as lines:
+            for path, names in zip(paths, lines, strict=True):
+                yield self._columns(first, path, names)
+
+    def _columns(self, first, path, names):
+        """Returns the positions of the wanted columns in a file with these columns.
 
         If `features` is None, `first` gets the first file's path and feature names.
         """
-        names = first_line(path, self.delimiter)
         label = None if self.label is None else position(self.label, names, path)
         if self.features is None:
             features = self._other_columns(first, names, label, path)

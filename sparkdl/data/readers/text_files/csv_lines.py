@@ -15,8 +15,12 @@ _limit_lock = Lock()  # the limit is the process's, while several threads may re
 
 def first_line(path, delimiter):
     """Returns the values in a file's first line."""
-    with files.open(path) as file:
-        content = _until_break(file)
+    content = files.head(path, CHUNK)
+    if b"\n" in content:
+        content = content[: content.index(b"\n") + 1]
+    elif len(content) == CHUNK:
+        with files.open(path) as file:
+            content = _until_break(file)
     try:
         text = content.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:
