@@ -1,12 +1,25 @@
 """Sequences, several inputs, example weights and crops: the weights equal local training's."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from sparkdl.data import Arrays, Compose, Crop, Mirror, ReshapeRecords, Scale, pad
+from sparkdl.data import (
+    Arrays,
+    Compose,
+    Crop,
+    Mirror,
+    RandomResizedCrop,
+    ReshapeRecords,
+    Rotate,
+    Scale,
+    pad,
+)
 from sparkdl.errors import ConfigError
-from sparkdl.nn import Dense, NetworkConf, Output, RnnOutput
+from sparkdl.nn import Conv2D, Dense, LossLayer, NetworkConf, Output, RnnOutput
+from sparkdl.nn.losses import SoftmaxCrossEntropy
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -168,6 +181,84 @@ def test_images_are_cropped_on_executors(sc, cropped, make, tmp_path):
     loaded = SparkNetwork.load(sc, tmp_path / "model", MASTER)
     assert loaded.network.transform == options.get("transform")
     assert loaded.evaluate(data).loss == evaluated
+
+
+TURNED = Compose(
+    Rotate(degrees=30, target_fill=255, targets=["labels"]),
+    RandomResizedCrop(size=4, targets=["labels"]),
+    Mirror(targets=["labels"]),
+    Scale(factor=1 / 255),
+)
+SEGMENTS = NetworkConf(
+    input_shape=(1, 4, 4),
+    layers=[
+        Conv2D(filters=CLASSES, kernel_size=3, padding="same"),
+        LossLayer(loss=SoftmaxCrossEntropy(ignore_label=255)),
+    ],
+    seed=2,
+)
+
+
+def masked_images():
+    """Returns images (20, 1, 5, 7) and a class for each pixel, some of which are not known."""
+    rng = np.random.default_rng(0)
+    y = rng.choice([*range(CLASSES), 255], (20, 5, 7))
+    return rng.integers(0, 256, (20, 1, 5, 7), dtype=np.uint8), y
+
+
+def rows_of_masks(sc):
+    return sc.parallelize([*zip(*masked_images(), strict=True)], 2)
+
+
+def lists_of_masks(sc):
+    rows = [
+        (i, x.tolist(), y.tolist()) for i, (x, y) in enumerate(zip(*masked_images(), strict=True))
+    ]
+    return frame(rows, "id int, features array<array<array<int>>>, label array<array<int>>")
+
+
+def pictures_of_masks(sc):
+    """As spark.read.format("image") gives them."""
+    rows = [
+        (i, *(("", 5, 7, 1, 0, bytearray(one.astype(np.uint8).tobytes())) for one in (x, y)))
+        for i, (x, y) in enumerate(zip(*masked_images(), strict=True))
+    ]
+    kind = "struct<origin:string,height:int,width:int,nChannels:int,mode:int,data:binary>"
+    return frame(rows, f"id int, features {kind}, label {kind}")
+
+
+@pytest.fixture(scope="module")
+def segmented(crew):
+    """{type of images: (the network of pixels trained locally, its evaluation)}."""
+    found, (x, y) = {}, masked_images()
+    for kind in (np.uint8, np.float32):  # whose values Rotate does not round
+        source = Arrays(x.astype(kind), y, records_per_split=HALF, transform=TURNED)
+        here = trained_here(SEGMENTS, source, crew)
+        found[kind] = here, here.evaluate(source)
+    return found
+
+
+@pytest.mark.parametrize(
+    "make, kind",
+    [(rows_of_masks, np.uint8), (lists_of_masks, np.float32), (pictures_of_masks, np.uint8)],
+)
+def test_masks_move_with_their_images_on_executors(sc, segmented, make, kind):
+    here, evaluated = segmented[kind]
+    net, data = SparkNetwork(sc, SEGMENTS, MASTER), make(sc)
+    net.fit(data, 2, transform=TURNED)
+    assert_equal(net.network.state, here.state)
+    found = net.evaluate(data)
+    np.testing.assert_array_equal(found.confusion, evaluated.confusion)
+    assert found.loss == pytest.approx(evaluated.loss, rel=1e-5)
+    alone = data.map(lambda pair: pair[0]) if make is rows_of_masks else data.drop("label")
+    assert len(net.predict(alone).collect()) == 20
+
+
+def test_targets_that_are_no_columns_are_refused_before_a_job(sc):
+    net = SparkNetwork(sc, SEGMENTS, MASTER)
+    for use in (partial(net.fit, epochs=2), net.evaluate):
+        with pytest.raises(ConfigError, match="Rotate.targets must be one of .*got 'label'; did"):
+            use(rows_of_masks(sc), transform=Rotate(degrees=3, targets=["label"]))
 
 
 def test_another_transform_or_none_is_taken_as_it_is_given(sc, caplog):

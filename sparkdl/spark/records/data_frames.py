@@ -23,6 +23,7 @@ from sparkdl.errors import ConfigError, DataError
 from sparkdl.spark.jobs.slots import is_true
 from sparkdl.spark.records.locality import split_frame, splits_in
 from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.inputs.targets import without_absent_labels
 
 ENDING = "*.[pP][aA][rR][qQ][uU][eE][tT]"  # pattern of the files that `Parquet` takes
 HALVES = re.compile(r"\bhalffloat\b(?!:)")  # in Arrow's text of a type, except as a field's name
@@ -174,16 +175,18 @@ def transform_frame(frame, column, transform, conf):
     new = StructField(column, ArrayType(FloatType()))
     fields = [new if field.name == column else field for field in frame.schema.fields]
     schema = schema_of(conf, labels=False, transform=transform)
-    change = partial(change_tables, column, transform, schema)
+    change = partial(change_tables, column, transform, schema, conf)
     return frame.mapInArrow(change, StructType(fields))
 
 
-def change_tables(column, transform, schema, tables):
+def change_tables(column, transform, schema, conf, tables):
     """Yields Arrow tables with transformed features."""
     for table in tables:
         if table.num_rows:
             batch = table_batch(table, {"features": column}, "Parquet", 0)
-            new = list_column(rows(transform(schema.check(batch, "Parquet")).features))
+            checked = schema.check(batch, "Parquet")
+            changed = without_absent_labels(transform, checked, conf)(checked)
+            new = list_column(rows(changed.features))
             yield table.set_column(table.schema.get_field_index(column), column, new)
 
 

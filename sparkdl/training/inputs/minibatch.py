@@ -8,6 +8,7 @@ from sparkdl.data.batches.columns import Violation, require_finite
 from sparkdl.data.batches.sequences import without_full_masks
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.training.inputs.schema import masks_of_labels_alone
+from sparkdl.training.inputs.targets import without_absent_labels
 
 
 def prepare_minibatch(batch, transform, conf):
@@ -24,7 +25,7 @@ def prepare_minibatch(batch, transform, conf):
         If the transform makes features that are not finite; stored ones have been checked.
     """
     if transform is not None:
-        batch = transform(batch)
+        batch = without_absent_labels(transform, batch, conf)(batch)
         for name in conf.record_shapes:
             check_finite(name, batch.columns.get(name), batch.ids)
     masks = conf.feature_masks.values()

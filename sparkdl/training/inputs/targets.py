@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from sparkdl.data.transforms.base import record_shapes, require_column
-from sparkdl.data.transforms.compose import flatten_transforms
+from sparkdl.data.transforms.base import Transform, record_shapes, require_column
+from sparkdl.data.transforms.compose import Compose, flatten_transforms
 from sparkdl.data.transforms.targets import GeometricTransform
 from sparkdl.errors import ConfigError
 
@@ -20,6 +20,19 @@ def stored_labels(transform, labels):
 def with_shape(label, shape):
     """Returns a Label of another shape, whose values are not given as class numbers."""
     return label if shape == label.shape else replace(label, shape=shape, one_hot=False)
+
+
+def without_absent_labels(transform, batch, conf):
+    """Returns the transform without the parts that change labels which the batch lacks.
+
+    Records to predict have none.
+    """
+    absent = conf.label_columns.keys() - batch.columns.keys()
+    if not absent or not isinstance(transform, Transform):
+        return transform
+    parts = [*flatten_transforms([transform])]
+    left = [one for one in parts if one.column not in absent]
+    return transform if len(left) == len(parts) else Compose(left)
 
 
 def check_targets(transform, features, labels):

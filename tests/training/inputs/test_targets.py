@@ -1,4 +1,4 @@
-"""Labels of pixels that a transform moves: their stored shapes, and what is refused before a fit."""
+"""Labels of pixels that a transform moves: their stored shapes, and what is refused early."""
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from sparkdl.data import (
 from sparkdl.errors import ConfigError, DataError, ShapeError
 from sparkdl.nn import Adam, Conv2D, Flatten, LossLayer, NetworkConf, Output
 from sparkdl.nn.losses import SigmoidCrossEntropy, SoftmaxCrossEntropy
+from sparkdl.training.inputs.minibatch import prepare_minibatch
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
 from tests.training.problems import averaging
@@ -179,6 +180,19 @@ def test_a_network_learns_classes_of_pixels_that_move(crews, name):
     network = fitted(source, crews(1), epochs=60)
     assert network.evaluate(source).accuracy > 0.9
     assert network.history.epochs[-1].loss < 0.6 < np.log(3)
+
+
+def test_records_to_predict_have_no_masks():
+    x, y = images()
+    rows = ReshapeRecords(shape=LARGE, column="labels")
+    chain = Compose(rows, Compose(Crop(size=(6, 8), targets=LABELS), Scale(factor=1 / 255)))
+    found = Network(conf()).evaluate(Arrays(x, y.reshape(40, -1), transform=chain))
+    assert found.confusion.sum() == 40 * 48
+    features = Batch(columns={"features": x}, ids=np.arange(40, dtype=np.uint64))
+    alone = prepare_minibatch(features, chain, conf())
+    assert [*alone.columns] == ["features"]
+    np.testing.assert_array_equal(alone.features, x[:, :, 1:7, 1:9] * np.float32(1 / 255))
+    assert prepare_minibatch(features, rows, conf()).features is x
 
 
 def test_the_fill_of_new_pixels_is_left_out_of_evaluations():
