@@ -54,6 +54,7 @@ class Source(Member, package="sparkdl.data"):
     """
 
     paths: ClassVar[tuple[str, ...]] = ()
+    may_be_mapped: ClassVar[bool] = False  # whether programs change such files in mapped memory
 
     def check(self) -> None:
         """Raises DataError if the data does not exist; reads none of it."""

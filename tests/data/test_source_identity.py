@@ -1,14 +1,17 @@
 """Which sources are the same, by their options and the stamps or digests of their files."""
 
+import errno
 import os
+import time
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import fsspec
 import numpy as np
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from sparkdl.data import HDF5, Arrays, Csv, Idx, Images, file_stamps, files
+from sparkdl.data import HDF5, Arrays, Cifar, Csv, Idx, Images, file_stamps, files
 from sparkdl.data.file_facts import About
 from sparkdl.data.file_stamps import stamp_file, stamp_files
 from sparkdl.data.source import Source
@@ -138,6 +141,49 @@ def test_both_files_of_a_pair_count(tmp_path):
     before = Idx(str(images), label_path=str(labels)).identity()
     os.utime(labels)
     assert Idx(str(images), label_path=str(labels)).identity() != before
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+def test_a_change_of_mapped_memory_shows(flushed, tmp_path):
+    """Linux sets the file's time when a page is first written to, not again until it is on disk."""
+    path = tmp_path / "mapped"
+    np.zeros(2 * 3073, np.uint8).tofile(path)
+    mapped = np.memmap(path, np.uint8, "r+")
+    mapped[1] = 1
+    before = Cifar(str(path)).identity()
+    assert None is not before == Cifar(str(path)).identity()
+    time.sleep(0.05)  # the clock of files has ticked
+    mapped[2] = 1
+    if flushed:
+        mapped.flush()
+    assert Cifar(str(path)).identity() != before
+
+
+@pytest.mark.parametrize("code, is_known", [(errno.EINVAL, True), (errno.EIO, False)])
+def test_file_systems_that_write_nothing(code, is_known, tmp_path, monkeypatch):
+    np.zeros(3073, np.uint8).tofile(tmp_path / "records")
+
+    def fsync(number):
+        raise OSError(code, "no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(file_stamps.os, "fsync", fsync)
+        assert (Cifar(str(tmp_path / "records")).identity() is not None) == is_known
+
+
+OLD_ENOUGH = {"parts of a second": 0.5, "whole seconds, just now": 0, "whole seconds, old": 10}
+
+
+@pytest.mark.parametrize("case", OLD_ENOUGH)
+def test_times_of_a_local_system(case, folder, monkeypatch):
+    found = os.stat(folder / "a.csv")
+    changed = int(time.time()) - OLD_ENOUGH[case]
+    names = {"st_size": 1, "st_ino": 1, "st_mtime_ns": changed * 10**9}
+    about = SimpleNamespace(**names, st_ctime_ns=int(changed * 10**9), st_mode=found.st_mode)
+    with monkeypatch.context() as patch:
+        patch.setattr(file_stamps.os, "stat", lambda path: about)
+        stamp = stamp_file(str(folder / "a.csv"))
+    assert (stamp is None) == (case == "whole seconds, just now")
 
 
 def test_too_many_files_are_not_asked_for(folder, monkeypatch):

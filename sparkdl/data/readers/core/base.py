@@ -89,7 +89,7 @@ class StoredSource(Source, abstract=True):
         if not is_own_class(self):
             return None
         files.forget_listings(self.paths)
-        stamps = stamp_files(self.stamped_paths())
+        stamps = stamp_files(self.stamped_paths(), self.may_be_mapped)
         return None if stamps is None else (type(self), self.read_options(), stamps)
 
     def stamped_paths(self) -> Collection[str]:
@@ -100,6 +100,8 @@ class StoredSource(Source, abstract=True):
 @dataclass(frozen=True, kw_only=True)
 class SplitByRecords(Source, abstract=True):
     """A source whose splits have a fixed number of records."""
+
+    may_be_mapped: ClassVar[bool] = True
 
     records_per_split: int | None = option(
         Integer(minimum=1),
@@ -123,6 +125,8 @@ class SplitByBytes(Source, abstract=True):
 @dataclass(frozen=True, kw_only=True)
 class ImageSource(Source, abstract=True):
     """A source of encoded images."""
+
+    may_be_mapped: ClassVar[bool] = False
 
     channels: str = option(
         Choice(of=CHANNELS),
