@@ -5,6 +5,7 @@ ACTIVATIONS = (
     " sigmoid softmax softplus softsign swish tanh thresholded_relu"
 )
 MEAN_OF_LABELS = "the mean over several labels, as theirs, is SigmoidCrossEntropy(averaged=True)"
+FOCAL = "its option focal_gamma=2.0 makes it the focal loss"
 OUTPUTS = "softmax cross-entropy is the default loss of an Output; others are its option loss"
 OF_ALL = "per worker, where theirs counts all workers' examples"
 CODECS = "fp16 is codec='Half', 1 bit is codec='OneBit', 2 bit is codec='TwoBit'"
@@ -50,6 +51,12 @@ NOTES = {
         "bceloss": MEAN_OF_LABELS,
         "bcewithlogitsloss": MEAN_OF_LABELS,
         "binarycrossentropy": MEAN_OF_LABELS,
+        "binaryfocalcrossentropy": f"{FOCAL}, averaged=True the mean over several labels",
+        "categoricalfocalcrossentropy": FOCAL,
+        "focal": FOCAL,
+        "focalloss": FOCAL,
+        "labelsmoothingcrossentropy": "its option label_smoothing=0.1",
+        "sigmoidfocalloss": f"{FOCAL}, with focal_alpha=0.25",
     },
     "TrainingMaster": {
         "dataparallelasgd": "ParameterServer(mode='async')",

@@ -22,7 +22,7 @@ PRINTS = {
     "notebooks/how_to/extend.md": r"accuracy (0\.[89]\d|1\.00) of 200 waves\nTrue .*tower'\]\n$",
     "notebooks/how_to/keras.md": r"\(5, 2\)\nAdamHat\(.*\n\[\]\n$",
     "notebooks/how_to/masters.md": r"ParameterAveraging \d\.\d+\nAllReduceSGD \d\.\d+",
-    "notebooks/how_to/networks.md": r"total .*\n.*\d+ 431080\n2\n0\.999\n$",
+    "notebooks/how_to/networks.md": r"total .*\n4\n.*\d+ 431080\n2\n0\.999\n$",
     "notebooks/how_to/predict.md": r"\(3, 2\)\n.*\|label\|.*score\|.*\|1 none\|ValueError",
     "notebooks/how_to/search.md": r"\d\.\d+\n$",
     "notebooks/how_to/steer.md": r"validation loss",

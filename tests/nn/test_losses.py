@@ -37,16 +37,29 @@ def weights(values):
 
 def softmax_cross_entropy(loss, z, y):
     if loss.labels == "one_hot":
-        return -(y * weights(loss.class_weights) * jax.nn.log_softmax(z)).sum(axis=1)
+        return of_shares(loss, z, y)
     counts = jnp.ones(N) if loss.ignore_label is None else 1.0 * (y != loss.ignore_label)
     y = jnp.where(counts > 0, y, 0)
+    if loss.label_smoothing or loss.focal_gamma:
+        return of_shares(loss, z, jax.nn.one_hot(y, UNITS)) * counts
     each = optax.softmax_cross_entropy_with_integer_labels(z, y)
     return each * weights(loss.class_weights)[y] * counts
 
 
+def of_shares(loss, z, y):
+    """Returns Lin et al. (2017), eq. 4, for shares of classes."""
+    logs = jax.nn.log_softmax(z)
+    logs = logs * (1 - jnp.exp(logs)) ** loss.focal_gamma if loss.focal_gamma else logs
+    y = optax.smooth_labels(y, loss.label_smoothing)
+    return -(y * weights(loss.class_weights) * logs).sum(axis=1)
+
+
 def sigmoid_cross_entropy(loss, z, y):
-    terms = optax.sigmoid_binary_cross_entropy(z, y) * weights(loss.unit_weights)
-    terms = jnp.where(y == loss.ignore_label, 0, terms)
+    smooth = (1 - loss.label_smoothing) * y + loss.label_smoothing / 2
+    terms = optax.sigmoid_binary_cross_entropy(z, smooth)
+    if loss.focal_gamma or loss.focal_alpha is not None:
+        terms = optax.sigmoid_focal_loss(z, smooth, alpha=loss.focal_alpha, gamma=loss.focal_gamma)
+    terms = jnp.where(y == loss.ignore_label, 0, terms * weights(loss.unit_weights))
     return terms.mean(axis=1) if loss.averaged else terms.sum(axis=1)
 
 
@@ -125,7 +138,7 @@ THEIRS = {
     "cosine_proximity": lambda loss, z, y: -optax.cosine_similarity(z, y),
     "wasserstein": lambda loss, z, y: jnp.mean(y * z, axis=1),
 }
-ELSEWHERE = {"yolo2"}  # in its own file
+ELSEWHERE = {"dice", "yolo2"}  # in files of their own
 compared = pytest.mark.parametrize(
     "loss", [loss for loss in LOSSES if loss.type_name not in ELSEWHERE], ids=str
 )
@@ -398,6 +411,15 @@ REFUSED = [
     (
         lambda: SoftmaxCrossEntropy(labels="one_hot", ignore_label=0),
         "ignore_label must be None where labels are one_hot, got 0",
+    ),
+    (
+        lambda: SoftmaxCrossEntropy(label_smoothing=1.5),
+        "SoftmaxCrossEntropy.label_smoothing must be a number in [0, 1], got 1.5",
+    ),
+    (lambda: SoftmaxCrossEntropy(focal_gamma=-1), "focal_gamma must be a number >= 0, got -1"),
+    (
+        lambda: SigmoidCrossEntropy(focal_alpha=2),
+        "SigmoidCrossEntropy.focal_alpha must be a number in [0, 1] or None, got 2",
     ),
     (lambda: SigmoidCrossEntropy(ignore_label="x"), "ignore_label must be a finite number or None"),
     (

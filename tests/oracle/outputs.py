@@ -25,7 +25,14 @@ def softmax(choices, units):
     options = {"class_weights": weights(choices, units), "labels": labels}
     if labels == "class" and choices.chance(0.3):
         options["ignore_label"] = choices.pick((255, 0))
-    return losses.SoftmaxCrossEntropy(**options)
+    return losses.SoftmaxCrossEntropy(**options, **smoothed(choices))
+
+
+def smoothed(choices):
+    """Draws a share of smoothed labels, a focal loss, both or neither."""
+    share = choices.pick((0.1, 0.25)) if choices.chance(0.25) else 0.0
+    gamma = choices.pick((2.0, 1.5)) if choices.chance(0.25) else 0.0
+    return {"label_smoothing": share, "focal_gamma": gamma}
 
 
 def gain(choices, units):
@@ -51,7 +58,19 @@ def yes_or_no(choices, units):
     options = {"unit_weights": weights(choices, units), "averaged": choices.chance(0.3)}
     if choices.chance(0.3):
         options["ignore_label"] = choices.pick((-1.0, 0.0))
-    return losses.SigmoidCrossEntropy(**options)
+    options["focal_alpha"] = choices.pick((None, None, 0.25))
+    return losses.SigmoidCrossEntropy(**options, **smoothed(choices))
+
+
+def dice(choices, units):
+    labels = choices.pick(("class", "one_hot", "masks"))
+    ignored = choices.pick((None, 255, 0)) if labels == "class" else None
+    return losses.Dice(
+        labels=labels,
+        smooth=choices.pick((1.0, 0.01)),
+        per_unit=choices.chance(0.7),
+        ignore_label=ignored,
+    )
 
 
 def quantile(choices, units):
@@ -110,6 +129,7 @@ DRAWN = {  # loss: function (choices, units)
     "multiclass_hinge": plain(losses.MulticlassHinge),
     "cosine_proximity": plain(losses.CosineProximity),
     "wasserstein": per_unit(losses.Wasserstein),
+    "dice": dice,
     "ctc": ctc,
     "yolo2": yolo,
 }

@@ -1,47 +1,91 @@
 """Losses of a compiled Keras model, as loss layers after its outputs."""
 
+from dataclasses import replace
+from numbers import Real
+
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.options import object_of
 from sparkdl.nn import layers as nn
 from sparkdl.nn import losses
 from sparkdl.nn.activations import Sigmoid, Softmax
-from sparkdl.nn.networks.last_activation import without_activation
+from sparkdl.nn.networks.last_activation import ends_in, without_activation
 
 REDUCTIONS = (None, "auto", "sum_over_batch_size", "mean_with_sample_weight", "mean")
 
 
-def cross_entropy(labels):
-    """Returns the rule for a loss of softmax probabilities."""
-
-    def translate(options):
-        options.only(label_smoothing=0.0, ignore_class=None)
-        return losses.SoftmaxCrossEntropy(labels=labels), Softmax, options.flag("from_logits")
-
-    return translate
+def sparse(options, place):
+    options.only(label_smoothing=0.0, ignore_class=None)
+    return losses.SoftmaxCrossEntropy(), Softmax, options.flag("from_logits")
 
 
-def binary(options):
-    options.only(label_smoothing=0.0)
-    return losses.SigmoidCrossEntropy(averaged=True), Sigmoid, options.flag("from_logits")
+def categorical(options, place):
+    loss = losses.SoftmaxCrossEntropy(labels="one_hot", **smoothing(options))
+    return loss, Softmax, options.flag("from_logits")
 
 
-def kl_divergence(options):
+def categorical_focal(options, place):
+    """Returns a focal loss; alpha is a number for all classes, or one for each."""
+    alpha = options.take("alpha", 0.25)
+    weights = (alpha,) * place.shape[-1] if isinstance(alpha, Real) else tuple(alpha)
+    loss = losses.SoftmaxCrossEntropy(
+        labels="one_hot",
+        class_weights=None if set(weights) == {1.0} else weights,
+        focal_gamma=options.number("gamma", 2.0),
+        **smoothing(options),
+    )
+    return loss, Softmax, options.flag("from_logits")
+
+
+def binary(options, place):
+    loss = losses.SigmoidCrossEntropy(averaged=True, **smoothing(options))
+    return loss, Sigmoid, options.flag("from_logits")
+
+
+def binary_focal(options, place):
+    alpha = options.number("alpha", 0.25)
+    loss = losses.SigmoidCrossEntropy(
+        averaged=True,
+        focal_gamma=options.number("gamma", 2.0),
+        focal_alpha=alpha if options.flag("apply_class_balancing") else None,
+        **smoothing(options),
+    )
+    return loss, Sigmoid, options.flag("from_logits")
+
+
+def smoothing(options):
+    return {"label_smoothing": options.number("label_smoothing", 0.0)}
+
+
+def dice(options, place):
+    """Returns a Dice of sigmoid; over steps, or all axes of an example, not over the batch."""
+    axis, rank = options.take("axis"), len(place.shape)
+    given = [axis] if isinstance(axis, int) else axis or []
+    axes = {one % (rank + 1) for one in given}
+    holds = axes in ({1}, {*range(1, rank + 1)}) and not place.masked
+    options.need(holds, "axis", axis)
+    return losses.Dice(labels="masks", smooth=0, per_unit=len(axes) < rank), Sigmoid, False
+
+
+def kl_divergence(options, place):
     return losses.KlDivergence(), Softmax, False
 
 
-def huber(options):
+def huber(options, place):
     """Returns a Huber loss; Keras does not save delta, and always loads 1.0."""
     return losses.Huber(delta=options.number("delta", 1.0)), None, False
 
 
 def plain(kind):
-    return lambda options: (kind(), None, False)
+    return lambda options, place: (kind(), None, False)
 
 
 RULES = {
-    "categoricalcrossentropy": cross_entropy("one_hot"),
-    "sparsecategoricalcrossentropy": cross_entropy("class"),
+    "categoricalcrossentropy": categorical,
+    "categoricalfocalcrossentropy": categorical_focal,
+    "sparsecategoricalcrossentropy": sparse,
     "binarycrossentropy": binary,
+    "binaryfocalcrossentropy": binary_focal,
+    "dice": dice,
     "kldivergence": kl_divergence,
     "huber": huber,
     "meansquarederror": plain(losses.Mse),
@@ -60,16 +104,17 @@ SHORT = {
 }
 
 
-def loss_of(value):
+def loss_of(value, place):
     """Returns (loss, the activation function that it includes, whether its input is logits)."""
     name, options = object_of(value)
     key = name.replace("_", "").lower()
     key = SHORT.get(key, key)
     if key not in RULES:
         raise UnsupportedError(f"loss {name!r} is not supported")
-    found = RULES[key](options)
+    found = RULES[key](options, place)
     options.need(options.take("reduction") in REDUCTIONS, "reduction", options.values)
-    options.only(axis=-1)
+    if "axis" not in options.seen:
+        options.only(axis=-1)
     options.finish()
     return found
 
@@ -90,9 +135,11 @@ def add_loss(graph, place, value, weight, labels, others):
     others : iterable of str
         Vertices of the model's other outputs.
     """
-    loss, held, logits = loss_of(value)
     if len(place.shape) > 2:
         raise UnsupportedError("a loss of images is not supported")
+    loss, held, logits = loss_of(value, place)
+    if isinstance(loss, losses.Dice) and ends_in(graph.build.conf(), place.name, Softmax):
+        loss, held = replace(loss, labels="one_hot"), Softmax
     source = place.name
     if held is not None and not logits:
         build = graph.build

@@ -11,6 +11,11 @@ from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value
 
 WEIGHTS = "numbers >= 0, not all of them 0"
+SMALLEST = 1e-37  # near the smallest normal float32
+SMOOTHING = (
+    "Share of each label that is spread evenly over {over}, as Keras's and PyTorch's "
+    "label_smoothing; the loss of evaluations has it, too."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +56,11 @@ class Loss(Member):
     def counts(self, labels: Value) -> Value:
         """Returns 1 for each of `labels` (n,) that counts, 0 for others; None where all do."""
         return None
+
+    @property
+    def has_places(self) -> bool:
+        """Whether each step or place has a label and a prediction of its own, to be judged by."""
+        return not self.of_sequence
 
     def output(self, z: Value) -> Value:
         return z
@@ -108,6 +118,28 @@ def check_classes(loss: "Loss", units: int) -> None:
             f"{loss.type_name} needs 2 units or more, got {units}; a yes or no has the loss "
             '"sigmoid_cross_entropy", a value "mse"'
         )
+
+
+def smooth(labels: Value, share: float, even: float) -> Value:
+    """Replaces a `share` of `labels` by the number `even`; returns them unchanged for a share of 0.
+
+    References
+    ----------
+    Szegedy et al., Rethinking the Inception architecture for computer vision (2016), section 7.
+    """
+    return ops.add(ops.mul(labels, 1.0 - share), share * even) if share else labels
+
+
+def focus(losses: Value, wrong: Value, gamma: float) -> Value:
+    """Multiplies `losses` by wrong^gamma, where `wrong` is 1 - the probability of the label.
+
+    It is at least 1e-37, for a finite gradient of a gamma below 1.
+
+    References
+    ----------
+    Lin, Goyal, Girshick, He and Dollár, Focal loss for dense object detection (2017), eq. 4.
+    """
+    return ops.mul(losses, ops.power(ops.maximum(wrong, SMALLEST), gamma))
 
 
 def are_weights(value: Any) -> bool:

@@ -10,6 +10,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import (
+    SMOOTHING,
     WEIGHTS,
     Loss,
     are_weights,
@@ -17,6 +18,8 @@ from sparkdl.nn.losses.base import (
     check_length,
     count_labels,
     differs,
+    focus,
+    smooth,
     weight_terms,
 )
 
@@ -25,10 +28,16 @@ from sparkdl.nn.losses.base import (
 class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
     """-log of the probability that softmax(z) gives to the true class, in nats.
 
+    With `focal_gamma` the focal loss: -(1 - p)^gamma log p of each class with a share of the label.
+    Its numbers are those of Keras's CategoricalFocalCrossentropy, whose alpha is our
+    `class_weights`, but for the 1e-7 that Keras keeps p away from 0 and 1.
+
     References
     ----------
     Bishop, Pattern Recognition and Machine Learning (2006), eq. 4.108. Caffe SoftmaxWithLoss; DL4J
-    SPARSE_MCXENT and, with one_hot, MCXENT and NEGATIVELOGLIKELIHOOD.
+    SPARSE_MCXENT and, with one_hot, MCXENT and NEGATIVELOGLIKELIHOOD. Smoothed labels: Szegedy et
+    al., Rethinking the Inception architecture for computer vision (2016), section 7. Focal loss:
+    Lin, Goyal, Girshick, He and Dollár, Focal loss for dense object detection (2017), eq. 4 and 5.
     """
 
     labels: str = option(
@@ -49,6 +58,15 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
         "others (Caffe's normalization VALID, which is over those of the whole batch); an "
         "example that has one label counts as an example of loss 0 (Caffe's FULL).",
         default=None,
+    )
+    label_smoothing: float = option(
+        Number(minimum=0, maximum=1), SMOOTHING.format(over="all classes"), default=0.0
+    )
+    focal_gamma: float = option(
+        Number(minimum=0),
+        "Exponent of 1 - p, by which the focal loss reduces the loss of what is predicted well; "
+        "the paper's is 2. 0: the cross entropy.",
+        default=0.0,
     )
 
     def validate(self) -> None:
@@ -76,17 +94,33 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
         return ops.softmax(z)
 
     def per_example(self, z: Value, labels: Value) -> Value:
+        share, classes = self.label_smoothing, z.shape[1]
         if self.labels == "one_hot":
-            terms = ops.mul(labels, ops.log_softmax(z))
-            return ops.neg(ops.sum(weight_terms(terms, self.class_weights), axes=(1,)))
+            return self.of_shares(z, smooth(labels, share, 1 / classes))
         known = self.replace_ignored(labels)
-        loss = ops.softmax_cross_entropy(z, known)
+        loss = self.focused(ops.softmax_cross_entropy(z, known))
         if self.class_weights is not None:
-            at = ops.one_hot(known, z.shape[1], z.dtype)
+            at = ops.one_hot(known, classes, z.dtype)
             loss = ops.mul(loss, ops.sum(weight_terms(at, self.class_weights), axes=(1,)))
+        if share:
+            even = self.of_shares(z, np.asarray(share / classes, z.dtype))
+            loss = ops.add(ops.mul(loss, 1.0 - share), even)
         if self.ignore_label is None:
             return loss
         return ops.mul(loss, count_labels(labels, self.ignore_label, z.dtype))
+
+    def of_shares(self, z: Value, shares: Value) -> Value:
+        """Returns the loss of examples whose label is a share of each class, (batch, classes)."""
+        logs = ops.log_softmax(z)
+        logs = ops.neg(self.focused(ops.neg(logs))) if self.focal_gamma else logs
+        terms = weight_terms(ops.mul(shares, logs), self.class_weights)
+        return ops.neg(ops.sum(terms, axes=(1,)))
+
+    def focused(self, losses: Value) -> Value:
+        """Multiplies each loss -log p by (1 - p)^gamma."""
+        if not self.focal_gamma:
+            return losses
+        return focus(losses, ops.sub(1.0, ops.exp(ops.neg(losses))), self.focal_gamma)
 
     def replace_ignored(self, labels: Value) -> Value:
         """Returns `labels` with class 0 for what is ignored, which may be no class at all."""

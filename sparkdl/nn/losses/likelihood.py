@@ -3,7 +3,15 @@
 from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
-from sparkdl.nn.losses.base import PerUnit, check_classes, count_labels
+from sparkdl.nn.losses.base import (
+    SMALLEST,
+    SMOOTHING,
+    PerUnit,
+    check_classes,
+    count_labels,
+    focus,
+    smooth,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,6 +21,15 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
     Labels are 0 or 1, or a probability in between. The sum over units, as Caffe's
     SigmoidCrossEntropyLoss and DL4J's XENT and RECONSTRUCTION_CROSSENTROPY have it (Keras takes the
     mean over units: `averaged`).
+
+    With `focal_gamma` and `focal_alpha` the focal loss: each unit's term is multiplied by
+    (1 - p)^gamma, with p = the probability of its label. These are the numbers of torchvision's
+    sigmoid_focal_loss, and of Keras's BinaryFocalCrossentropy but for the 1e-7 that Keras keeps
+    probabilities away from 0 and 1.
+
+    References
+    ----------
+    Lin, Goyal, Girshick, He and Dollár, Focal loss for dense object detection (2017), eq. 4 and 5.
     """
 
     ignore_label: float | None = option(
@@ -25,15 +42,42 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
         "The mean over units rather than the sum; those that do not count are among them.",
         default=False,
     )
+    label_smoothing: float = option(
+        Number(minimum=0, maximum=1), SMOOTHING.format(over="0 and 1"), default=0.0
+    )
+    focal_gamma: float = option(
+        Number(minimum=0),
+        "Exponent of 1 - p, by which the focal loss reduces the loss of what is predicted well; "
+        "the paper's is 2. 0: the cross entropy.",
+        default=0.0,
+    )
+    focal_alpha: float | None = option(
+        Number(minimum=0, maximum=1),
+        "Weight of the label 1, where that of 0 is 1 - alpha; the paper's is 0.25. None: 1 for "
+        "both.",
+        default=None,
+    )
 
     def output(self, z: Value) -> Value:
         return ops.sigmoid(z)
 
     def terms(self, z: Value, labels: Value) -> Value:
-        terms = ops.sigmoid_cross_entropy(z, labels)
+        terms = self.focused(z, smooth(labels, self.label_smoothing, 0.5))
         if self.ignore_label is None:
             return terms
         return ops.mul(terms, count_labels(labels, float(self.ignore_label), z.dtype))
+
+    def focused(self, z: Value, labels: Value) -> Value:
+        """Returns the terms of smoothed labels, with the factors of the focal loss."""
+        terms = ops.sigmoid_cross_entropy(z, labels)
+        if self.focal_gamma:
+            yes, no = ops.sigmoid(z), ops.sigmoid(ops.neg(z))
+            wrong = ops.add(ops.mul(labels, no), ops.mul(ops.sub(1.0, labels), yes))
+            terms = focus(terms, wrong, self.focal_gamma)
+        alpha = self.focal_alpha
+        if alpha is None:
+            return terms
+        return ops.mul(terms, ops.add(ops.mul(labels, 2.0 * alpha - 1.0), 1.0 - alpha))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +100,7 @@ class KlDivergence(PerUnit, name="kl_divergence"):
         return ops.softmax(z)
 
     def terms(self, z: Value, labels: Value) -> Value:
-        log_labels = ops.log(ops.maximum(labels, 1e-37))  # near the smallest normal float32
+        log_labels = ops.log(ops.maximum(labels, SMALLEST))
         return ops.mul(labels, ops.sub(log_labels, ops.log_softmax(z)))
 
 

@@ -121,5 +121,6 @@ def is_elementwise(function: Any) -> bool:
 
 
 def is_plain_softmax(loss: Any) -> bool:
-    plain = type(loss) is SoftmaxCrossEntropy and loss.labels == "class"
-    return plain and loss.class_weights is None
+    if type(loss) is not SoftmaxCrossEntropy:
+        return False
+    return loss == SoftmaxCrossEntropy(ignore_label=loss.ignore_label)

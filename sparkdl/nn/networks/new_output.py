@@ -7,7 +7,14 @@ from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction, Sigmoid, Softmax
 from sparkdl.nn.layers import Layer, LossLayer, ScoredLayer
-from sparkdl.nn.losses import Infogain, KlDivergence, Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy
+from sparkdl.nn.losses import (
+    Dice,
+    Infogain,
+    KlDivergence,
+    Loss,
+    SigmoidCrossEntropy,
+    SoftmaxCrossEntropy,
+)
 from sparkdl.nn.networks.base import LAYOUT, Conf
 from sparkdl.nn.networks.graph import GraphConf, Vertex
 from sparkdl.nn.networks.last_activation import ends_in, without_activation
@@ -48,10 +55,17 @@ def without_applied(vertices: list[Vertex], conf: Conf, name: str, layer: Layer)
     Returns the name for the layer to read; see `without_activation`.
     """
     loss: Any = getattr(layer, "loss", None)
-    applied = APPLIED.get(type(loss)) if isinstance(layer, LossLayer) else None
+    applied = applied_by(loss) if isinstance(layer, LossLayer) else None
     if applied is None or not ends_in(conf, name, applied):
         return name
     return without_activation(vertices, conf, name, applied)
+
+
+def applied_by(loss: Loss) -> type[ActivationFunction] | None:
+    """Returns the activation function that a loss applies itself, or None."""
+    if isinstance(loss, Dice):
+        return Sigmoid if loss.labels == "masks" else Softmax
+    return APPLIED.get(type(loss))
 
 
 def conf_of(

@@ -1,7 +1,7 @@
 """Choice of the evaluation for a network."""
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.losses import SigmoidCrossEntropy
+from sparkdl.nn.losses import Dice, SigmoidCrossEntropy
 from sparkdl.nn.losses.difference import Difference
 from sparkdl.training.evaluation.classification import Classification
 from sparkdl.training.evaluation.mean_loss import MeanLoss
@@ -14,13 +14,13 @@ def evaluation_for(loss, units, labels=None):
 
     Class probabilities give a Classification, sigmoid outputs a MultiLabelEvaluation, other numbers
     a Regression. If predictions and labels differ in kind, some of an example's labels may be
-    missing, or the loss is of whole sequences, only the loss is evaluated.
+    missing, or the loss is of whole sequences, only the loss is evaluated. A Dice counts places.
 
     Raises ConfigError if there is only one class.
     """
-    if loss.of_sequence or keeps_ignored_labels(loss, units):
+    if not loss.has_places or keeps_ignored_labels(loss, units):
         return MeanLoss(labels)
-    if isinstance(loss, SigmoidCrossEntropy):
+    if isinstance(loss, SigmoidCrossEntropy) or is_of_masks(loss):
         return MultiLabelEvaluation(units, labels)
     if not predicts_labels(loss, units):
         return MeanLoss(labels)
@@ -30,6 +30,11 @@ def evaluation_for(loss, units, labels=None):
             f"each class, got {units}; sigmoid_cross_entropy is for a yes or no"
         )
     return (Classification if loss.predicts == "class" else Regression)(units, labels)
+
+
+def is_of_masks(loss):
+    """Returns whether a loss is a Dice whose units are masks, each a yes or no for a place."""
+    return isinstance(loss, Dice) and loss.predicts == "values"
 
 
 def keeps_ignored_labels(loss, units):

@@ -34,10 +34,10 @@ def predictions_to_judge(replica, batch, predictions, losses, output=None):
     """
     place = replica.conf.output_named(output)
     labels = batch.columns[column_to_judge(replica.conf, output)]
-    if place.layer.loss.of_sequence:
+    if not place.layer.loss.has_places:
         return predictions, labels, losses
     counted = count_places(replica, batch, predictions, output)
-    reduction = reduction_of(replica.conf) if output is None else place.layer.reduction
+    reduction = reduction_of(replica.conf) if output is None else own_reduction(place)
     each = losses * share_of_place(reduction, counted)
     flat = counted.reshape(-1)
     flat = slice(None) if flat.all() else flat  # avoids a copy
@@ -71,7 +71,7 @@ def weights_to_judge(replica, batch, predictions, output=None):
     Each place that counts has the weight of its example.
     """
     weights, place = batch.columns.get(WEIGHTS), replica.conf.output_named(output)
-    if weights is None or place.layer.loss.of_sequence:
+    if weights is None or not place.layer.loss.has_places:
         return weights
     counted = count_places(replica, batch, predictions, output)
     return np.repeat(weights, counted.sum(axis=1))
@@ -108,7 +108,12 @@ def reduction_of(conf):
     others = [
         place for place in conf.stack if place.name != conf.main.name and place.layer.adds_loss
     ]
-    return "mean" if others else conf.main.layer.reduction
+    return "mean" if others else own_reduction(conf.main)
+
+
+def own_reduction(place):
+    """Returns the reduction of an output's losses; "mean" where the loss itself reduces places."""
+    return "mean" if place.layer.loss.of_sequence else place.layer.reduction
 
 
 def share_of_place(reduction, counted):

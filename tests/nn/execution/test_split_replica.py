@@ -80,6 +80,12 @@ def ignoring():
     return NetworkConf(input_shape=(6, 8), layers=layers, seed=2)
 
 
+def smoothed():
+    """Each worker needs all classes: the loss is no plain cross entropy."""
+    loss = {"type": "softmax_cross_entropy", "label_smoothing": 0.1, "focal_gamma": 2.0}
+    return NetworkConf(input_shape=(5,), layers=[Output(units=4, loss=loss)], seed=2)
+
+
 def values():
     layers = [Dense(units=8, bias=False), Dense(units=4, optimizer=Adam(learning_rate=0.1))]
     return NetworkConf(input_shape=(5,), layers=[*layers, Output(units=4, loss="mse")], seed=2)
@@ -98,6 +104,7 @@ NETWORKS = OTHERS | {
     "mlp": mlp,
     "values": values,
     "classes ignored": ignoring,
+    "classes smoothed": smoothed,
     "attention": attentive,
     "resnet18": lambda: small(zoo.resnet18(classes=8), features=(3, 32, 32)),
 }
@@ -111,6 +118,7 @@ SPLITS = {
         "dense_5": "rows",
         "output_1": "columns, softmax over them",
     },
+    "classes smoothed": {"output_1": "columns, gathered"},
     "values": {"dense_1": "columns", "dense_2": "rows", "output_1": "columns, gathered"},
 }
 

@@ -34,12 +34,31 @@ def per_unit(terms, mean=False):
 
 def softmax_cross_entropy(f, z, y):
     weights = jnp.ones(z.shape[-1]) if f.class_weights is None else jnp.asarray(f.class_weights)
-    if f.labels == "one_hot":
-        return -(weights * y * log_softmax(z)).sum(-1)
+    if f.labels == "one_hot" or f.label_smoothing or f.focal_gamma:
+        return softmax_of_shares(f, z, y, weights)
     ignored = jnp.zeros(y.shape, bool) if f.ignore_label is None else y == f.ignore_label
     known = jnp.where(ignored, 0, y)
     picked = jnp.take_along_axis(log_softmax(z), known[:, None], 1)[:, 0]
     return jnp.where(ignored, 0.0, -weights[known] * picked)
+
+
+def softmax_of_shares(f, z, y, weights):
+    """Szegedy et al. (2016), section 7, and Lin et al. (2017), eq. 4."""
+    counted = jnp.ones(len(z))
+    if f.labels == "class":
+        counted = (
+            jnp.where(y == f.ignore_label, 0.0, 1.0) if f.ignore_label is not None else counted
+        )
+        y = one_hot(jnp.where(counted > 0, y, 0), z.shape[-1])
+    y = (1 - f.label_smoothing) * y + f.label_smoothing / z.shape[-1]
+    logs = log_softmax(z)
+    factor = jnp.exp(f.focal_gamma * log_of_others(logs)) if f.focal_gamma else 1.0
+    return -(weights * y * factor * logs).sum(-1) * counted
+
+
+def log_of_others(logs):
+    """Returns log(1 - p) of log p, at least that of 1e-300."""
+    return jnp.log(jnp.maximum(-jnp.expm1(logs), 1e-300))
 
 
 def infogain(f, z, y):
@@ -52,9 +71,16 @@ def multinomial_logistic(f, z, y):
 
 
 def sigmoid_cross_entropy(f, z, y):
+    ignored = None if f.ignore_label is None else y == f.ignore_label
+    y = (1 - f.label_smoothing) * y + f.label_smoothing / 2
     terms = -(y * jax.nn.log_sigmoid(z) + (1 - y) * jax.nn.log_sigmoid(-z))
+    if f.focal_gamma:
+        wrong = y * jax.nn.sigmoid(-z) + (1 - y) * jax.nn.sigmoid(z)
+        terms = terms * jnp.exp(f.focal_gamma * jnp.log(jnp.maximum(wrong, 1e-300)))
+    if f.focal_alpha is not None:
+        terms = terms * (y * f.focal_alpha + (1 - y) * (1 - f.focal_alpha))
     if f.ignore_label is not None:
-        terms = jnp.where(y == f.ignore_label, 0.0, terms)
+        terms = jnp.where(ignored, 0.0, terms)
     weights = jnp.ones(z.shape[-1]) if f.unit_weights is None else jnp.asarray(f.unit_weights)
     terms = terms * weights
     return terms.mean(-1) if f.averaged else terms.sum(-1)
@@ -172,7 +198,26 @@ def ctc(f, z, labels, mask):
     return optax.ctc_loss(z, steps, known, padded, blank_id=f.blank)
 
 
-WHOLE = {"ctc": ctc}  # losses of whole sequences
+def dice(f, z, y, mask):
+    """Milletari et al. (2016), section 3, without squares."""
+    units = 1 if z.ndim > 3 else -1
+    shape = len(z), -1, z.shape[units]
+    p = prediction(f, jnp.moveaxis(z, units, -1)).reshape(shape)
+    counted = jnp.ones(p.shape[:2]) if mask is None else mask
+    if f.labels == "class":
+        places = y.reshape(p.shape[:2])
+        counted = counted if f.ignore_label is None else counted * (places != f.ignore_label)
+        y = one_hot(places, shape[-1])
+    else:
+        y = jnp.moveaxis(y, units, -1).reshape(shape)
+    over = 1 if f.per_unit else (1, 2)
+    both = (p * y * counted[..., None]).sum(over)
+    total = ((p + y) * counted[..., None]).sum(over) + f.smooth
+    found = 1 - (2 * both + f.smooth) / jnp.where(total < 1e-7, 1e-7, total)
+    return found.mean(-1) if f.per_unit else found
+
+
+WHOLE = {"ctc": ctc, "dice": dice}  # losses of all steps or places at once
 
 SOFTMAX = ("softmax_cross_entropy", "infogain", "kl_divergence", "multiclass_hinge", "ctc")
 
@@ -180,6 +225,8 @@ SOFTMAX = ("softmax_cross_entropy", "infogain", "kl_divergence", "multiclass_hin
 def prediction(f, z):
     """Returns the network's prediction from z (..., units)."""
     name = f.type_name
+    if name == "dice":
+        return jax.nn.sigmoid(z) if f.labels == "masks" else jax.nn.softmax(z, -1)
     if name in SOFTMAX or (name in ("hinge", "squared_hinge") and f.labels == "class"):
         return jax.nn.softmax(z, -1)
     if name == "sigmoid_cross_entropy":

@@ -6,16 +6,16 @@ from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.writing.rules import dense
 from sparkdl.interop.keras.writing.weighted import add_function
 from sparkdl.nn import layers as nn
-from sparkdl.nn.activations import Identity, Sigmoid, Softmax
-from sparkdl.nn.losses import KlDivergence, Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy
-
-PREDICTS = {SoftmaxCrossEntropy: Softmax(), SigmoidCrossEntropy: Sigmoid(), KlDivergence: Softmax()}
+from sparkdl.nn.activations import Identity
+from sparkdl.nn.losses import Loss
+from sparkdl.nn.networks.new_output import applied_by
 
 
 def prediction(loss):
     """Returns the activation function that turns the input of a loss into predictions."""
-    if type(loss) in PREDICTS:
-        return PREDICTS[type(loss)]
+    applied = applied_by(loss)
+    if applied is not None:
+        return applied()
     if type(loss).output is Loss.output:
         return Identity()
     raise UnsupportedError(f"what {type(loss).__name__} predicts is not supported")

@@ -5,22 +5,11 @@ from dataclasses import replace
 from sparkdl.errors import SparkdlError, UnsupportedError
 from sparkdl.interop.keras.losses import loss_of
 from sparkdl.interop.keras.optimizers import CLIPPINGS, optimizer_of
+from sparkdl.interop.keras.places import Place
 from sparkdl.interop.keras.twins import document
 from sparkdl.interop.keras.writing.schedules import rate
 from sparkdl.nn import losses
 from sparkdl.nn import optimizers as nn
-
-LOSSES = {
-    losses.KlDivergence: "KLDivergence",
-    losses.Mse: "MeanSquaredError",
-    losses.Mae: "MeanAbsoluteError",
-    losses.Mape: "MeanAbsolutePercentageError",
-    losses.Msle: "MeanSquaredLogarithmicError",
-    losses.CosineProximity: "CosineSimilarity",
-    losses.SigmoidCrossEntropy: "BinaryCrossentropy",
-    losses.Huber: "Huber",
-}
-CROSS_ENTROPIES = {"class": "SparseCategoricalCrossentropy", "one_hot": "CategoricalCrossentropy"}
 
 
 def compile_config(conf, outputs):
@@ -35,7 +24,7 @@ def compile_config(conf, outputs):
     if not any(name in places for name in outputs):
         return None, None
     try:
-        found = [loss(places[name].layer) if name in places else None for name in outputs]
+        found = [loss(places[name]) if name in places else None for name in outputs]
         weights = [places[n].layer.loss_weight if n in places else None for n in outputs]
         settings = {
             "optimizer": optimizer(conf),
@@ -58,20 +47,36 @@ def compile_config(conf, outputs):
     )
 
 
-def loss(layer):
+def loss(place):
     """Returns Keras's document of an output's loss."""
-    ours, config = layer.loss, {"reduction": "sum_over_batch_size"}
-    if isinstance(ours, losses.SoftmaxCrossEntropy):
-        kind = CROSS_ENTROPIES.get(ours.labels)
-    else:
-        kind = LOSSES.get(type(ours))
-    if kind is None or layer.reduction not in ("mean", "valid"):
-        raise UnsupportedError(f"{ours} with reduction={layer.reduction!r} is not supported")
-    if isinstance(ours, losses.Huber):
-        config["delta"] = ours.delta
-    found = document("losses", kind, config)
-    same_again(loss_of(found)[0], ours)
+    ours, reduction = place.layer.loss, place.layer.reduction
+    kind, config = LOSSES.get(type(ours), lambda ours: (None, {}))(ours)
+    if kind is None or reduction not in ("mean", "valid"):
+        raise UnsupportedError(f"{ours} with reduction={reduction!r} is not supported")
+    found = document("losses", kind, {"reduction": "sum_over_batch_size"} | config)
+    again = loss_of(found, Place(name=place.name, shape=place.out_shape))[0]
+    same_again(again, ours)
     return found
+
+
+def softmax_cross_entropy(ours):
+    """Returns a cross entropy, or with focal_gamma a focal loss, whose alpha are the weights."""
+    if ours.labels == "class":
+        return "SparseCategoricalCrossentropy", {}
+    config = {"label_smoothing": ours.label_smoothing}
+    if not ours.focal_gamma:
+        return "CategoricalCrossentropy", config
+    alpha = 1.0 if ours.class_weights is None else [*ours.class_weights]
+    return "CategoricalFocalCrossentropy", config | {"gamma": ours.focal_gamma, "alpha": alpha}
+
+
+def sigmoid_cross_entropy(ours):
+    """Returns a cross entropy, or a focal loss."""
+    config, alpha = {"label_smoothing": ours.label_smoothing}, ours.focal_alpha
+    if not ours.focal_gamma and alpha is None:
+        return "BinaryCrossentropy", config
+    config |= {"gamma": ours.focal_gamma, "apply_class_balancing": alpha is not None}
+    return "BinaryFocalCrossentropy", config | ({} if alpha is None else {"alpha": alpha})
 
 
 def optimizer(conf):
@@ -127,6 +132,21 @@ def ftrl(ours):
     }
 
 
+def plain(kind):
+    return lambda ours: (kind, {})
+
+
+LOSSES = {
+    losses.SoftmaxCrossEntropy: softmax_cross_entropy,
+    losses.SigmoidCrossEntropy: sigmoid_cross_entropy,
+    losses.Huber: lambda ours: ("Huber", {"delta": ours.delta}),
+    losses.KlDivergence: plain("KLDivergence"),
+    losses.Mse: plain("MeanSquaredError"),
+    losses.Mae: plain("MeanAbsoluteError"),
+    losses.Mape: plain("MeanAbsolutePercentageError"),
+    losses.Msle: plain("MeanSquaredLogarithmicError"),
+    losses.CosineProximity: plain("CosineSimilarity"),
+}
 KINDS = {
     nn.Sgd: sgd,
     nn.Momentum: sgd,
