@@ -5,6 +5,7 @@ import os
 import time
 from datetime import timedelta
 from itertools import chain
+from pathlib import Path
 
 from sparkdl.data import files, hadoop
 from sparkdl.data.file_facts import describe
@@ -12,6 +13,7 @@ from sparkdl.data.file_systems import scheme_of
 from sparkdl.data.ordered_calls import each_in_order
 from sparkdl.errors import DataError
 
+IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs")
 SECOND = 10**9  # nanoseconds
 MOST_FILES = 4096  # beyond this, asking for each file takes as long as reading some
 COARSE = timedelta(seconds=2)  # a file may change twice within one tick of its file system's clock
@@ -30,8 +32,8 @@ def stamp_files(paths, may_be_mapped=False):
         found = files_of(paths)
         if found is None:
             return None
-        if may_be_mapped:
-            write_out(filter(files.is_local, found))
+        if may_be_mapped and not write_out(filter(files.is_local, found)):
+            return None
         stamps = tuple(stamp_file(one, found[one]) for one in found)
         return None if None in stamps else stamps
     except (DataError, OSError):
@@ -77,14 +79,31 @@ def tells_changes(path):
 
 
 def write_out(paths):
-    """Makes the system write local files to disk; pages that change later count as changes."""
+    """Makes the system write local files to disk, so that later changes of their pages set a time.
+
+    Returns whether it does: a file system in memory has no disk, and sets none.
+    """
+    in_memory = memory_devices()
     for path in paths:
         with open(files.local_path(path), "rb") as file:
+            if os.fstat(file.fileno()).st_dev in in_memory:
+                return False
             try:
                 os.fsync(file.fileno())
             except OSError as error:
                 if error.errno != errno.EINVAL:  # of file systems that write nothing
                     raise
+    return True
+
+
+def memory_devices():
+    """Returns the device numbers of the mounted file systems in memory, as Linux lists them."""
+    try:
+        mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    except OSError:  # another system
+        return set()
+    found = [each[2].split(":") for each in mounts if each[each.index("-") + 1] in IN_MEMORY]
+    return {os.makedev(int(major), int(minor)) for major, minor in found}
 
 
 def stamp_file(path, about=None):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -157,6 +158,14 @@ def test_a_change_of_mapped_memory_shows(flushed, tmp_path):
     if flushed:
         mapped.flush()
     assert Cifar(str(path)).identity() != before
+
+
+@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="needs a file system in memory")
+def test_memory_sets_no_time(tmp_path):
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+        np.zeros(3073, np.uint8).tofile(file.name)
+        assert Cifar(file.name).identity() is None
+        assert csv(file.name).identity() is not None
 
 
 @pytest.mark.parametrize("code, is_known", [(errno.EINVAL, True), (errno.EIO, False)])
