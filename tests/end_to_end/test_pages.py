@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.metrics import ndcg_score
 
 from sparkdl import AllReduceSGD, Batch, Network
 from sparkdl.config.member import Member
@@ -27,7 +28,7 @@ PRINTS = {
     "notebooks/how_to/search.md": r"\d\.\d+\n$",
     "notebooks/how_to/steer.md": r"validation loss",
     "notebooks/how_to/streams.md": r"micro-batch 1: all available data.*\[60, 60\]\n60\n$",
-    "notebooks/how_to/tables.md": r"accuracy (0\.9\d|1\.00)\n0\n$",
+    "notebooks/how_to/tables.md": r"accuracy (0\.9\d|1\.00)\n0\nndcgAtK .*MRR\|hit_rate",
     "notebooks/how_to/texts.md": r"accuracy (0\.[89]\d|1\.00)\n\('output/W',\)\n\(3, 2\)\n$",
     "notebooks/how_to/torch.md": r"accuracy (0\.9\d|1\.00)\n.*\[0 0 0\]\n.*logits\|",
     "notebooks/how_to/watch.md": r"FINISHED \w+\n\d+ [\d.]+\n.*sparkdl_rounds_total \d",
@@ -125,6 +126,30 @@ def steer(names, text, folder):
     assert names["net"].network.state.epoch == 2
 
 
+def tables(names, text, folder):
+    """The figures of a ranking are those of scikit-learn and numpy."""
+    frame = names["recommender"].predict(names["pairs"]).toPandas()
+    found = {name: [] for name in ("ndcg", "meanAveragePrecision", "precision", "recall", "MRR")}
+    hits = []
+    for _, one in frame.sort_values(["prediction", "item"], ascending=False).groupby("user"):
+        liked, scores = one.label.to_numpy(), one.prediction.to_numpy()
+        precisions = np.cumsum(liked) / np.arange(1, len(liked) + 1)
+        found["ndcg"].append(ndcg_score([liked], [scores], k=10))
+        average = (precisions * liked)[:10].sum() / min(10, liked.sum())
+        found["meanAveragePrecision"].append(average)
+        found["precision"].append(precisions[9])
+        found["recall"].append(liked[:10].sum() / liked.sum())
+        found["MRR"].append(1 / (1 + liked.argmax()))
+        hits.append(liked[:10].any())
+    means = {name: np.mean(values) for name, values in found.items()}
+    assert 0.3 < means["precision"] < means["ndcg"] < 1, "the figures tell rankings apart"
+    for name in ("ndcg", "meanAveragePrecision", "precision", "recall"):
+        [shown] = re.findall(rf"{name}AtK (\S+)", text)
+        assert float(shown) == pytest.approx(means[name], abs=6e-4)
+    [shown] = re.findall(r"\n\|(0\.\d+|1\.0) *\| *(0\.\d+|1\.0) *\|\n", text)
+    assert [*map(float, shown)] == pytest.approx([means["MRR"], np.mean(hits)])
+
+
 def watch(names, text, folder):
     assert list((folder / "runs" / "first").iterdir())
     history = names["net"].history
@@ -140,5 +165,6 @@ CHECKS = {
     "notebooks/how_to/predict.md": predict,
     "notebooks/how_to/search.md": search,
     "notebooks/how_to/steer.md": steer,
+    "notebooks/how_to/tables.md": tables,
     "notebooks/how_to/watch.md": watch,
 }
