@@ -4,6 +4,7 @@ import numpy as np
 
 from sparkdl.nn.inputs.columns import WEIGHTS
 from sparkdl.nn.losses import (
+    Dice,
     ExponentialDensity,
     Infogain,
     KlDivergence,
@@ -58,6 +59,8 @@ def has_losses(conf, voting):
 
 def scores_of(loss):
     """Returns the inverse of `loss.output`, None if there is none."""
+    if isinstance(loss, Dice):
+        return log_odds if loss.labels == "masks" else log
     gives_z = type(loss).output is Loss.output
     if isinstance(loss, MarginLoss):
         gives_z = loss.labels == "signs"

@@ -9,6 +9,7 @@ from sklearn import metrics
 
 from sparkdl.nn import Dense, GraphConf, LossLayer, NetworkConf, Output, Vertex
 from sparkdl.nn.losses import (
+    Dice,
     Gaussian,
     Hinge,
     Huber,
@@ -45,6 +46,11 @@ LOSSES = {
     SoftmaxCrossEntropy(class_weights=(1.0, 2.0, 0.5)): CLASSES,
     SoftmaxCrossEntropy(labels="one_hot"): ONE_HOT,
     SoftmaxCrossEntropy(ignore_label=1): CLASSES,
+    SoftmaxCrossEntropy(label_smoothing=0.1, focal_gamma=2.0): CLASSES,
+    SigmoidCrossEntropy(label_smoothing=0.1, focal_gamma=2.0, focal_alpha=0.25): SHARES,
+    Dice(): CLASSES,
+    Dice(labels="one_hot", per_unit=False): ONE_HOT,
+    Dice(labels="masks"): SHARES,
     Quantile(): VALUES,
     Gaussian(): VALUES[:, :2],
     MixtureDensity(components=2, width=1): VALUES[:, :1],

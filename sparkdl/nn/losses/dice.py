@@ -82,16 +82,18 @@ class Dice(Loss, name="dice"):
         return None if self.ignore_label is None else differs(labels, self.ignore_label)
 
     def output(self, z: Value) -> Value:
-        if self.labels == "masks":
-            return ops.sigmoid(z)
         rank = len(z.shape)
         if rank < 4:
-            return ops.softmax(z)
-        moved = ops.softmax(ops.transpose(z, (0, *range(2, rank), 1)))
-        return ops.transpose(moved, (0, rank - 1, *range(1, rank - 1)))
+            return self.probabilities(z)
+        p = self.probabilities(ops.transpose(z, (0, *range(2, rank), 1)))
+        return ops.transpose(p, (0, rank - 1, *range(1, rank - 1)))
+
+    def probabilities(self, z: Value) -> Value:
+        """Returns p of z (..., units)."""
+        return ops.sigmoid(z) if self.labels == "masks" else ops.softmax(z)
 
     def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
-        p = by_place(self.output(z))
+        p = self.probabilities(by_place(z))
         if self.labels == "class":
             places = ops.reshape(labels, p.shape[:2])
             y = ops.one_hot(places, p.shape[2], z.dtype)

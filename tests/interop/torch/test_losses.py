@@ -86,6 +86,15 @@ def test_smoothed_pixels_and_steps(shape, options, rng):
     same(lambda z: ops.mean(layer.per_example(z, y)), theirs, z, rtol=1e-9, atol=1e-12)
 
 
+def test_smoothed_shares_of_pixels(rng):
+    loss = SoftmaxCrossEntropy(labels="one_hot", label_smoothing=0.1, class_weights=WEIGHTS)
+    z = rng.normal(size=(N, CLASSES, 3, 2))
+    y = np.moveaxis(rng.dirichlet(np.ones(CLASSES), (N, 3, 2)), -1, 1)
+    layer, theirs = LossLayer(loss=loss), partial(cross_entropy, loss, y=torch.tensor(y))
+    ours = partial(layer.per_example, labels=y)
+    same(ours, lambda z: theirs(z).mean((1, 2)), z, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("size", [1e4, 88.0])
 def test_extreme_float32(size, rng):
     loss = SoftmaxCrossEntropy(label_smoothing=0.1)
