@@ -32,6 +32,7 @@ class DealtBlocks(NamedTuple):
     sizes: list[int]
     seconds: dict[str, float]
     were_kept: bool = False
+    why_not_kept: str | None = None
 
     def close(self, keep: bool = False) -> None:
         """Does nothing: the client frees the data."""

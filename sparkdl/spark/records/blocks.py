@@ -37,6 +37,7 @@ class SparkBlocks:
     def __init__(self, opened: Any, dealing: Dealing, level: StorageLevel) -> None:
         self.store, self.dealing, self.seconds = opened.store, dealing, opened.seconds
         self.sizes, self.were_kept, self.launches = dealing.sizes, opened.was_kept, 0
+        self.why_not_kept = opened.why_not_kept
         self._opened, self._level = opened, level
 
     @cached_value

@@ -3,13 +3,16 @@
 Two identities are equal only if Spark is certain to give the same records in the same partitions.
 Data for which this is not known has no identity:
 
-* An RDD must be the same Python object, with unchanged function and files. That its functions give
-  the same records for the same input is an assumption of Spark itself, which recomputes lost
-  partitions.
+* An RDD must be the same Python object, with unchanged function and files. None of the RDDs that it
+  is computed from may be persisted if they begin with files: the rows may be of earlier files.
 * A DataFrame must have the same optimized plan, in which times of day have become values, under
   the same settings; its plan must be deterministic, except for random numbers as in
-  seeded_plans.py, and start from unchanged files, an RDD of the same identity, or values. Tables
-  of a catalogue, databases and streams do not qualify.
+  seeded_plans.py, and start from unchanged files, which Spark has listed with the same lengths, an
+  RDD of the same identity, or values. Partitioned tables of a catalogue, databases and streams do
+  not qualify.
+* Python functions must be certain to give the same results, as in reproducible_functions.py: those
+  of an RDD and of a DataFrame, except below rows that Spark has cached. That functions of the JVM
+  give the same records is an assumption of Spark itself, which recomputes lost partitions.
 """
 
 import hashlib
@@ -28,6 +31,8 @@ from sparkdl.data import files
 from sparkdl.data.file_stamps import MOST_FILES, stamp_files
 from sparkdl.data.source import Source
 from sparkdl.spark.jobs.slots import elements
+from sparkdl.spark.records.python_functions import plan_is_reproducible, rdd_is_reproducible
+from sparkdl.spark.records.reproducible_functions import is_reproducible
 from sparkdl.spark.records.seeded_plans import (
     EXECUTION,
     LOGICAL,
@@ -37,6 +42,11 @@ from sparkdl.spark.records.seeded_plans import (
     class_of,
 )
 
+UNSEEN = "the next fit reads this data again: nothing shows for certain that it has not changed"
+MAY_DIFFER = (
+    "the next fit reads this data again, as a Python function may give other records each time; "
+    "a DataFrame that is cached and computed before a fit stays the same"
+)
 MOST_RDDS = 256  # most RDDs of a lineage: each takes several JVM calls
 CONSTANT_RDDS = {  # Spark has their records: in the driver, or in files of its own
     "org.apache.spark.rdd.EmptyRDD",
@@ -50,6 +60,7 @@ FILE_SCAN = f"{EXECUTION}datasources.FileScanRDD"
 LOGICAL_RELATION = f"{EXECUTION}datasources.LogicalRelation"
 FILES_RELATION = f"{EXECUTION}datasources.HadoopFsRelation"
 FILE_INDEX = f"{EXECUTION}datasources.InMemoryFileIndex"
+LISTED = re.compile(r"path=([^\n]*?); isDirectory=false; length=(\d+);")  # of Hadoop's FileStatus
 
 
 class DataIdentity(NamedTuple):
@@ -76,6 +87,20 @@ def identify(records, schema):
         return None
     columns = schema.fields(records.features, records.label, records.weights)
     return None if what is None else DataIdentity(schema, columns, what)
+
+
+def tell_doubt(records):
+    """Returns why SparkRecords without an identity are read by each fit."""
+    data = records.data
+    try:
+        if isinstance(data, DataFrame):
+            plan = data._jdf.queryExecution().withCachedData()
+            is_sound = plan_is_reproducible(data.sparkSession, plan)
+        else:
+            is_sound = not isinstance(data, RDD) or is_reproducible(getattr(data, "func", None))
+    except (Py4JError, PySparkException):
+        is_sound = True
+    return UNSEEN if is_sound else MAY_DIFFER
 
 
 def identify_data(records, schema):
@@ -120,6 +145,8 @@ def is_gone(identity):
 
 
 def rdd_identity(rdd):
+    if not is_reproducible(getattr(rdd, "func", None)):
+        return None
     origin = lineage_identity(rdd._jrdd.rdd())
     return None if origin is None else RddIdentity(weakref.ref(rdd), function_digest(rdd), origin)
 
@@ -153,6 +180,8 @@ def frame_identity(data, frame):
     analyzed = execution.analyzed()
     if not analyzed.subqueriesAll().isEmpty():
         return None
+    if not plan_is_reproducible(frame.sparkSession, execution.withCachedData()):
+        return None
     leaves = elements(analyzed.collectLeaves())
     cached = (cache_numbers if analyzed.deterministic() else cached_rows)(execution)
     origins = (*(leaf_identity(leaf) for leaf in leaves), cached)
@@ -183,18 +212,32 @@ def leaf_identity(leaf):
     if kind == LOGICAL_RELATION and class_of(leaf.relation()) == FILES_RELATION:
         location = leaf.relation().location()
         if class_of(location) == FILE_INDEX:
-            return stamps_of(map(unquote, location.inputFiles()))
+            return listed_identity(location)
     return None
+
+
+def listed_identity(location):
+    """Returns the stamps of files, and their lengths when Spark listed them; None if not known.
+
+    Of a file that has grown since, Spark reads the first part.
+    """
+    paths = [unquote(path) for path in location.inputFiles()]
+    listed = sorted(LISTED.findall(str(location.allFiles().toString())))
+    stamps = stamps_of(paths) if len(listed) == len(paths) else None
+    return None if stamps is None else (stamps, tuple(listed))
 
 
 def lineage_identity(rdd):
     """Returns (id, file stamps) of the RDDs that a JVM RDD originates from; None if unknown."""
-    waiting, seen, origins = [rdd], set(), []
+    waiting, seen, origins, is_persisted = [rdd], set(), [], False
     while waiting:
         one = waiting.pop()
         if one.id() in seen:
             continue
         seen.add(one.id())
+        if not rdd_is_reproducible(one):
+            return None
+        is_persisted = is_persisted or one.getStorageLevel().isValid()
         before = [each.rdd() for each in elements(one.dependencies())]
         waiting += before
         origin = () if before else origin_identity(one)
@@ -202,6 +245,8 @@ def lineage_identity(rdd):
             return None
         if not before:
             origins.append((one.id(), origin))
+    if is_persisted and any(stamps for _, stamps in origins):
+        return None  # nothing shows when its rows were computed, or whether they were since
     return tuple(origins)
 
 

@@ -30,7 +30,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.spark.jobs.result_size import bytes_of
 from sparkdl.spark.jobs.shared_value import encrypts
 from sparkdl.spark.jobs.slots import dynamic, option
-from sparkdl.spark.records.data_identity import identify, is_gone
+from sparkdl.spark.records.data_identity import identify, is_gone, tell_doubt
 from sparkdl.spark.records.executor_store import ExecutorStore
 
 log = logging.getLogger(__name__)
@@ -145,12 +145,15 @@ class OpenedData(NamedTuple):
         Whether an earlier fit has read it.
     seconds : {str: float}
         Of reading it now, by phase.
+    why_not_kept : str or None
+        Why later fits cannot use it, if its origin is the reason.
     """
 
     data_set: DataSet
     kept: KeptData
     was_kept: bool
     seconds: dict[str, float]
+    why_not_kept: str | None = None
 
     @property
     def store(self):
@@ -223,7 +226,9 @@ def open_data(sc: SparkContext, records: Any, schema: Any) -> OpenedData:
     """
     kept = kept_data(sc)
     kept.shrink()  # the setting may have changed
-    identity = identify(records, schema) if keeping.get() and size_limit(sc) else None
+    may_keep = keeping.get() and size_limit(sc)
+    identity = identify(records, schema) if may_keep else None
+    why = tell_doubt(records) if may_keep and identity is None else None
     found = None if identity is None else kept.find(identity)
     if found is not None:
         return OpenedData(found, kept, True, {})
@@ -233,7 +238,7 @@ def open_data(sc: SparkContext, records: Any, schema: Any) -> OpenedData:
     store = ExecutorStore(records.stored(sc, schema, key), key)
     try:
         seconds = store.measure()
-        return OpenedData(DataSet(identity, store), kept, False, seconds)
+        return OpenedData(DataSet(identity, store), kept, False, seconds, why)
     except BaseException:
         store.remove()
         raise

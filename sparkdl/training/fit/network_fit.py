@@ -105,6 +105,7 @@ def fit_network(
     phases.end("ending")
     history = trainer.history
     history.aggregation, history.data_were_kept = why, blocks.were_kept
+    history.why_not_kept = blocks.why_not_kept
     return history
 
 

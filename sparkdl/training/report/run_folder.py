@@ -75,7 +75,7 @@ class RunReader:
     def run(self, name):
         """Returns the Run of all parts of the fit so far; nothing may be read after that."""
         self.earlier.extend(self.history)
-        told = ("end_reason", "aggregation", "data_were_kept")
+        told = ("end_reason", "aggregation", "data_were_kept", "why_not_kept")
         told += ("driver_memory", "other_memory", "sent_between")
         whole = replace(self.earlier, **{name: getattr(self.history, name) for name in told})
         more = {"histograms": self.histograms, "environment": self.environment, "last": self.last}
@@ -205,12 +205,13 @@ class RunReader:
         aggregation,
         data_were_kept,
         driver_memory=0,  # older logs lack this and the following ones
+        why_not_kept=None,
         other_memory=(),
         sent_between=(),
     ):
         self.ended = True
         self.history.end_reason, self.history.aggregation = reason, aggregation
-        self.history.data_were_kept = data_were_kept
+        self.history.data_were_kept, self.history.why_not_kept = data_were_kept, why_not_kept
         self.history.driver_memory = driver_memory
         self.history.other_memory = dict(other_memory)
         self.history.sent_between = tuple(map(tuple, sent_between))

@@ -13,7 +13,7 @@
 | layers | the fields of a LayerReport |
 | inspection | new fields of an Inspection: costs at first, the others at the end |
 | evaluation | the last one with its matrix, its curves and its most wrong examples |
-| end | reason, aggregation, whether data were kept, memory of the driver and of JVMs |
+| end | reason, aggregation, whether data were kept and why not, memory of the driver and of JVMs |
 |  | bytes by link, of up to 64 workers |
 
 Seconds count from the call of fit. A number that is not finite is null.
@@ -161,6 +161,7 @@ def wrong_rows(seen):
 
 def end_line(history):
     about = {"aggregation": history.aggregation, "data_were_kept": history.data_were_kept}
+    about["why_not_kept"] = history.why_not_kept
     about |= {"driver_memory": history.driver_memory, "other_memory": history.other_memory}
     if len(history.sent_between) <= MOST_RANKS:
         about["sent_between"] = history.sent_between

@@ -57,6 +57,8 @@ class History:
         How parameters were averaged, and why, if the fit has chosen.
     data_were_kept : bool
         Whether this fit used records that an earlier fit had read, and read none itself.
+    why_not_kept : str or None
+        Why the next fit reads the same data again, if the data is the reason.
     inspection : Inspection or None
         Results of an Inspector of the network's layers.
     master : dict or None
@@ -84,6 +86,7 @@ class History:
     phases: dict[str, float] = field(default_factory=dict)
     aggregation: str | None = None
     data_were_kept: bool = False
+    why_not_kept: str | None = None
     round_ends: list[float] = field(default_factory=list)
     restart_times: list[float] = field(default_factory=list)
     inspection: Inspection | None = None
@@ -221,6 +224,7 @@ class History:
             "phases": dict(self.phases),
             "aggregation": self.aggregation,
             "data_were_kept": self.data_were_kept,
+            "why_not_kept": self.why_not_kept,
         }
 
     def to_pandas(self, of: str = "epochs") -> Any:
@@ -289,7 +293,7 @@ class History:
         validations, restarts = ("\n".join(map(str, x)) for x in (self.validations, self.restarts))
         where = format_devices("workers", self.devices)
         parts = [_epoch_table(self.epochs), validations, _time_table(self), self.advice()]
-        parts += [KEPT if self.data_were_kept else None]
+        parts += [KEPT if self.data_were_kept else self.why_not_kept]
         parts += [_worker_table(self.by_worker()), self.aggregation, where]
         parts += [format_skipped(self.skipped), restarts, self.end_reason]
         return "\n\n".join(filter(None, parts))

@@ -14,12 +14,14 @@ class Blocks(Protocol):
     """A data set as blocks of records that stay with the workers.
 
     `sizes` are the blocks' numbers of records, in order; `seconds` is the time it took to make
-    them, by phase; `were_kept` is whether an earlier fit had read the records.
+    them, by phase; `were_kept` is whether an earlier fit had read the records, and `why_not_kept`
+    why the next fit cannot use them, if their origin is the reason.
     """
 
     sizes: list[int]
     seconds: dict[str, float]
     were_kept: bool
+    why_not_kept: str | None
 
     def close(self, keep: bool = False) -> None:
         """Frees the storage; with `keep`, the records may stay for the next fit."""

@@ -33,6 +33,7 @@ class LocalBlocks:
     blocks: list[Batch]
     seconds: dict[str, float] = field(default_factory=dict)
     were_kept: ClassVar[bool] = False
+    why_not_kept: ClassVar[str | None] = None
 
     @property
     def sizes(self) -> list[int]:

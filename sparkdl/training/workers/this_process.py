@@ -19,6 +19,7 @@ class OneBlock:
     block: Batch
     seconds: dict[str, float] = field(default_factory=dict)
     were_kept: ClassVar[bool] = False
+    why_not_kept: ClassVar[str | None] = None
 
     @property
     def sizes(self) -> list[int]:

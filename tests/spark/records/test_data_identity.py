@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from sparkdl.data.records.changes import PartByHash
+from sparkdl.spark import SparkNetwork
 from sparkdl.spark.records import data_identity
 from sparkdl.spark.records.data_identity import identify, is_gone
 from sparkdl.spark.records.records import SparkRecords
@@ -54,6 +55,26 @@ def of_range(spark, *_):
     )
 
 
+def opened(row):
+    with open("/dev/null") as file:
+        return [float(len(file.read()))] * 6
+
+
+def of_function(function):
+    def over(spark, *_):
+        features = F.udf(function, "array<float>")("id")
+        return spark.range(4).select(features.alias("features"), F.lit(1).alias("label"))
+
+    return over
+
+
+def over_tables(function):
+    def compute(tables):
+        yield from map(function, tables)
+
+    return lambda spark, path: of_range(spark).mapInArrow(compute, TYPES)
+
+
 KNOWN = {
     "RDD": rdd,
     "RDD of a function": mapped,
@@ -67,6 +88,12 @@ KNOWN = {
     "files": files,
     "cached": lambda spark, _: computed(of_range(spark).cache()),
     "joined": lambda spark, path: files(spark, path).join(of_range(spark), "label", "left_semi"),
+    "Python function": of_function(lambda row: [float(row)] * 6),
+    "Python function of tables": over_tables(abs),
+    "cached rows of a function that reads": lambda spark, _: computed(
+        of_function(opened)(spark).cache()
+    ),
+    "predictions": lambda spark, _: SparkNetwork(spark, plain()).predict(frame(spark)),
     "source": lambda *_: arrays(),
 }
 
@@ -82,7 +109,7 @@ def test_the_same_data_has_the_same_identity(kind, spark, tmp_path):
     assert identity(data, schema_of(plain(), changes=(part,))) != identity(data)
     if kind not in ("RDD", "source"):
         assert identity(data, weights="label") != identity(data)
-    if kind == "cached":
+    if kind.startswith("cached"):
         data.unpersist()
 
 
@@ -176,6 +203,56 @@ def test_rows_that_are_cached_again_may_be_of_other_files(renew, spark, tmp_path
     assert before != after
 
 
+def lines(spark, path):
+    found = spark.read.schema("x float, label int").csv(f"file://{path}/lines")
+    return found.selectExpr("array(x, x, x, x, x, x) features", "label")
+
+
+def test_files_that_have_grown_since_spark_listed_them(spark, tmp_path):
+    """Spark reads as many bytes as it has listed, until it lists them again."""
+    (tmp_path / "lines").write_text("1,1\n" * 2)
+    data = lines(spark, tmp_path)
+    (tmp_path / "lines").write_text("1,1\n" * 3)
+    before = identity(data)
+    assert None is not before == identity(data)
+    assert identity(lines(spark, tmp_path)) != before
+
+
+def test_persisted_rows_may_be_of_earlier_files(spark, tmp_path):
+    data = text(spark, tmp_path)
+    before = identity(data)
+    data.persist()
+    assert before is not None is identity(data) is identity(data.map(float))
+    data.unpersist()
+    assert identity(data) == before
+    cached = files(spark, tmp_path).cache()
+    assert identity(cached.rdd) is None
+    cached.unpersist()
+
+
+@pytest.fixture
+def table(spark):
+    frame(spark).write.mode("overwrite").saveAsTable("of_identity")
+    yield "of_identity"
+    spark.sql("drop table of_identity")
+
+
+CHANGES = {
+    "inserted": "insert into {} select features, 2 from {}",
+    "overwritten": "insert overwrite {} values (array(1f, 1f, 1f, 1f, 1f, 1f), 2)",
+    "emptied": "truncate table {}",
+    "a column more": "alter table {} add column more int",
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_tables(case, table, spark):
+    before = identity(spark.table(table))
+    assert None is not before == identity(spark.table(table))
+    spark.sql(CHANGES[case].format(table, table))
+    assert identity(spark.table(table)) != before
+
+
 def test_changed_lines(spark, tmp_path):
     data = text(spark, tmp_path)
     before = identity(data)
@@ -204,6 +281,14 @@ def test_another_setting_may_make_other_partitions(spark):
 
 
 UNKNOWN = {
+    "an RDD of a function that reads": lambda spark, _: rdd(spark).map(opened),
+    "a function that reads, below others": lambda spark, _: (
+        rdd(spark).map(opened).groupByKey().map(tuple)
+    ),
+    "a DataFrame of such an RDD": lambda spark, _: rdd(spark).map(opened).toDF(TYPES),
+    "a DataFrame of a function that reads": of_function(opened),
+    "the RDD of such a DataFrame": lambda spark, path: of_function(opened)(spark).rdd,
+    "a function of tables that reads": over_tables(opened),
     "random": lambda spark, path: of_range(spark).filter(F.rand() < 0.5),
     "subquery": lambda spark, path: of_range(spark).filter(
         "label = (select max(id) from range(2))"

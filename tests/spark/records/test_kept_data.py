@@ -8,7 +8,7 @@ from sparkdl.data import Arrays
 from sparkdl.errors import ConfigError, DataError, DivergedError
 from sparkdl.nn import Sgd
 from sparkdl.spark import SparkNetwork, clear_kept_data
-from sparkdl.spark.records.data_identity import DataIdentity
+from sparkdl.spark.records.data_identity import MAY_DIFFER, UNSEEN, DataIdentity
 from sparkdl.spark.records.kept_data import SETTING, DataSet, KeptData, keeping_nothing
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.reporting.listeners import Listener
@@ -56,6 +56,42 @@ def test_other_options_find_the_same_data(kind, keeps, spark, sc):
     assert stored_folders(sc) == folders
     clear_kept_data(sc)
     assert nothing_is_left(sc)
+
+
+def scaled(path):
+    def scale(row):
+        return row[0] * float(path.read_text()), row[1]
+
+    return scale
+
+
+@pytest.mark.parametrize("in_frame", [False, True])
+def test_rows_of_a_changed_file_that_a_function_reads(in_frame, keeps, spark, sc, tmp_path):
+    factor = tmp_path / "factor"
+    factor.write_text("1")
+    given = pairs(spark).map(scaled(factor))
+    if in_frame:
+        rows = given.map(lambda row: (row[0].tolist(), int(row[1])))
+        given = rows.toDF("features array<float>, label int")
+    before = fit(sc, given)
+    factor.write_text("2")
+    assert before[1] != (after := fit(sc, given))[1]
+    assert after == (False, fresh(sc, given))
+
+
+def test_the_history_says_why_the_next_fit_reads(keeps, spark, sc, tmp_path):
+    (tmp_path / "lines").write_text("1\n" * 8)
+    (tmp_path / "factor").write_text("1")
+    lines = sc.textFile(f"file://{tmp_path}/lines", 2).map(lambda line: ([float(line)] * 6, 1))
+    opened = pairs(spark).map(scaled(tmp_path / "factor"))
+    cases = {None: lambda: lines, UNSEEN: lines.persist, MAY_DIFFER: lambda: opened}
+    for why, make in cases.items():
+        history = SparkNetwork(sc, plain(), MASTER).fit(make())
+        assert history.why_not_kept == history.to_dict()["why_not_kept"] == why
+        assert why is None or why in str(history)
+    lines.unpersist()
+    keeps("0")
+    assert SparkNetwork(sc, plain(), MASTER).fit(opened).why_not_kept is None
 
 
 def test_lost_folders_are_read_again(keeps, spark, sc):
