@@ -38,7 +38,7 @@ class Pad(GeometricTransform):
 
     target_fill: float = option(
         Number(),
-        'Value that "constant" fills into targets, such as the `ignore_label` of the loss.',
+        'Value that "constant" fills into targets, such as the label that the loss ignores.',
         default=0.0,
     )
 

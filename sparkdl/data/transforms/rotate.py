@@ -27,7 +27,7 @@ class Rotate(GeometricTransform):
 
     target_fill: float = option(
         Number(),
-        "Value of the corners of targets, such as the `ignore_label` of the loss.",
+        "Value of the corners of targets, such as the label that the loss ignores.",
         default=0.0,
     )
 
