@@ -34,17 +34,18 @@ BUILTINS = {  # those that reach outside, or anything by its name
     *("__import__", "breakpoint", "compile", "eval", "exec", "getattr", "globals", "id"),
     *("input", "locals", "open", "vars"),
 }
+LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")  # of globals
 READS = "read", "from_csv", "SparkFiles"  # beginnings of such names
 
 
 def is_reproducible(value, seen=None):
     """Returns whether functions in a value are certain to give the same results each time."""
+    if isinstance(value, PLAIN):
+        return True
     seen = {} if seen is None else seen
     if id(value) in seen:
         return True  # judged where it was met first
     seen[id(value)] = value  # keeps it, as another might get its id
-    if isinstance(value, PLAIN):
-        return True
     if isinstance(value, list | tuple | set | frozenset):
         return all(is_reproducible(each, seen) for each in value)
     if isinstance(value, dict):
@@ -120,7 +121,7 @@ def names_of(code):
     for step in dis.get_instructions(code):
         if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             return None
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+        if step.opname in LOADS:
             names.add((step.argval, True))
         if step.opname == "IMPORT_NAME":
             if _root(step.argval) not in MODULES | TRUSTED:
