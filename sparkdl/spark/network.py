@@ -33,6 +33,7 @@ from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.jobs.task_resources import known_profile
 from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.own_settings import check_own_settings
+from sparkdl.spark.records.feature_columns import Columns
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import (
     Changes,
@@ -150,7 +151,7 @@ class SparkNetwork(NetworkInUse):
         epochs: int | None = None,
         validation: Data | list[Data] | None = None,
         *,
-        features: str = "features",
+        features: Columns = "features",
         label: str = "label",
         weights: str | None = None,
         transform: Changes | None = None,
@@ -179,8 +180,10 @@ class SparkNetwork(NetworkInUse):
             the data of its test net, or a list for several. None: the data that they name.
         features, label, weights : str
             Column names, for records with named columns; a network with several inputs or outputs
-            uses their names. Weights are factors of the examples' losses, and count in figures of
-            evaluations: of held-out records, and of a `validation` DataFrame that has the column.
+            uses their names. `features` may be a list of a DataFrame's columns of numbers, which
+            needs no VectorAssembler. Weights are factors of the examples' losses, and count in
+            figures of evaluations: of held-out records, and of a `validation` DataFrame that has
+            the column.
         transform : callable or list of transforms, optional
             Function that workers apply to minibatches of an RDD or DataFrame, or several; see
             sparkdl.transforms. `evaluate`, `predict` and `features` apply it too unless given
@@ -261,7 +264,9 @@ class SparkNetwork(NetworkInUse):
             source = SparkRecords(data, features, label, weights, transform)
             options |= {"validate_first": bool(validate_first), "metrics": own}
             self._remember(source)
-            return self._fit_on_connect(source, epochs, validation, division, options)
+            names = features, label, transform, weights
+            on = None if validation is None else records_to_evaluate(validation, *names)
+            return self._fit_on_connect(source, epochs, on, division, options)
         master = self.master
         limit = getattr(master, "stall_timeout", None)
         each = master.workers, master.task_device, self._resources, limit
@@ -316,14 +321,11 @@ class SparkNetwork(NetworkInUse):
         """Returns a table of layers, output shapes and parameters, with the memory of a step."""
         return self.conf.summary(batch_size)
 
-    def _fit_on_connect(self, source, epochs, validation, division, options):
+    def _fit_on_connect(self, source, epochs, tests, division, options):
         from sparkdl.spark.connect.fit import fit as connect_fit  # most sessions don't need it
 
-        tests, changes = None, ()
-        if validation is not None:
-            names = source.features, source.label, source.transform, source.weights
-            tests = records_to_evaluate(validation, *names)
-        elif division.held_out is not None:
+        changes = ()
+        if tests is None and division.held_out is not None:
             tests, changes = source, division.held_out
         on = None if tests is None else self._labelled(tests, changes)
         parts = self.network, self.master, source, epochs, on, division.training

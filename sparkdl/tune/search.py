@@ -14,6 +14,7 @@ from sparkdl.errors import ConfigError, brief, require_kind
 from sparkdl.spark.connect.sessions import is_connect, is_frame, spark_context
 from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.shared_processes import shared_processes
+from sparkdl.spark.records.feature_columns import require_column_name
 from sparkdl.spark.records.records import Changes, Data
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
@@ -162,6 +163,7 @@ class Search:
         """
         if not is_integer(trials, 1):
             raise ConfigError(f"trials must be an integer >= 1, got {brief(trials)}")
+        require_column_name(features)
         columns: dict[str, Any] = {"features": features, "label": label}
         given = SearchData(
             data=data,

@@ -13,6 +13,7 @@ from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.jobs.running_context import require_running
+from sparkdl.spark.records.feature_columns import Columns, join_features
 from sparkdl.spark.records.records import Change, Changes, Data, SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 
@@ -36,7 +37,7 @@ class ExampleLosses:
         self,
         data: Data,
         *,
-        features: str = "features",
+        features: Columns = "features",
         label: str = "label",
         transform: Changes | Literal[False] | None = None,
         device: str | None = None,
@@ -73,6 +74,8 @@ class ExampleLosses:
         transform = self.transform_for(data, transform)
         schema = schema_of(self.conf, True, transform)
         if is_frame(data):
+            keep = data.columns if keep is None and not isinstance(features, str) else keep
+            data, features = join_features(data, features)
             columns = schema.fields(features, label, None, data.columns)
             frame = predictions.narrow_frame(data, columns.values(), keep)
             compute = partial(predictions.loss_column, loss)

@@ -34,6 +34,7 @@ from sparkdl.spark.jobs.sent_function import SentFunction
 from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue, share_if_changed
 from sparkdl.spark.jobs.user_code import check_pickles
+from sparkdl.spark.records.feature_columns import Columns, join_features
 from sparkdl.spark.records.records import (
     Change,
     Changes,
@@ -79,7 +80,7 @@ class NetworkInUse(ExampleLosses):
         self,
         data: Data,
         *,
-        features: str = "features",
+        features: Columns = "features",
         transform: Changes | Literal[False] | None = None,
         device: str | None = None,
         prediction: str = "prediction",
@@ -126,7 +127,7 @@ class NetworkInUse(ExampleLosses):
         data: Data,
         layers: str | Iterable[str],
         *,
-        features: str = "features",
+        features: Columns = "features",
         transform: Changes | Literal[False] | None = None,
         device: str | None = None,
         keep: str | Iterable[str] | None = None,
@@ -174,7 +175,7 @@ class NetworkInUse(ExampleLosses):
         self,
         data: Data,
         *,
-        features: str = "features",
+        features: Columns = "features",
         label: str = "label",
         weights: str | None = None,
         transform: Changes | Literal[False] | None = None,
@@ -188,7 +189,8 @@ class NetworkInUse(ExampleLosses):
         ----------
         data : data
         features, label, weights : str
-            Column names, for records with named columns. Weights say how much each example counts,
+            Column names, for records with named columns; `features` may be a list of a DataFrame's
+            columns of numbers. Weights say how much each example counts,
             as scikit-learn's sample_weight; the loss is the mean of losses times weights, as in
             training. None: each counts 1.
         transform : callable or list of transforms, optional
@@ -238,7 +240,7 @@ class NetworkInUse(ExampleLosses):
         self,
         data: Data,
         *,
-        features: str = "features",
+        features: Columns = "features",
         label: str = "label",
         weights: str | None = None,
         transform: Changes | Literal[False] | None = None,
@@ -310,6 +312,8 @@ class NetworkInUse(ExampleLosses):
 
     def _add_columns(self, frame, features, transform, new, compute, device, keep, layers):
         schema = schema_of(self.conf, labels=False, transform=transform)
+        keep = frame.columns if keep is None and not isinstance(features, str) else keep
+        frame, features = join_features(frame, features)
         columns = schema.fields(features, names=frame.columns)
         frame = predictions.narrow_frame(frame, columns.values(), keep)
         parts = features, transform, new, compute, device, keep, layers

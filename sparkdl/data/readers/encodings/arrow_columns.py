@@ -14,6 +14,7 @@ from sparkdl.data.batches.sequences import Ragged
 from sparkdl.errors import DataError
 
 KINDS = "numbers, lists of numbers, vectors or binary"
+MOST = 20  # most names shown in an error
 NULL = "must have a value, got null"
 NO_LABEL = (
     "; where labels are missing, fill in a number that is none, and give it to the loss as "
@@ -91,7 +92,13 @@ def require_column(column, names, where):
     """Raises DataError, with the nearest name, unless `column` is one of `names`."""
     if column not in names:
         hint = suggestion(column, names, "")
-        raise DataError(f"{where}: has no column {column!r}; columns are {list(names)}{hint}")
+        raise DataError(f"{where}: has no column {column!r}; columns are {list_names(names)}{hint}")
+
+
+def list_names(names):
+    """Returns column names as the text of a list, of many the first."""
+    names = list(names)
+    return f"{names}" if len(names) <= MOST else f"{names[:MOST]} and {len(names) - MOST} more"
 
 
 def require_one(column, schema, where):

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sparkdl.data.readers.encodings.arrow_columns import table_batch, to_array
+from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch, to_array
 from sparkdl.errors import DataError
 
 ROWS = [[0.0, 1.0, 2.0], [3.0, 0.0, 0.0], [6.0, 7.0, 8.0], [9.0, 8.0, 7.0]]
@@ -284,3 +284,10 @@ def test_two_columns_of_a_name_are_refused():
     table = pa.table([[1.0], [2.0]], ["x", "x"])
     with pytest.raises(DataError, match="^here: has 2 columns 'x'; rename all but one$"):
         table_batch(table, {"features": "x"}, "here", 0)
+
+
+def test_an_error_shows_some_of_many_columns():
+    with pytest.raises(DataError) as caught:
+        require_column("x", [f"c{i}" for i in range(1000)], "here")
+    assert len(str(caught.value)) < 250
+    assert str(caught.value).endswith("'c19'] and 980 more")
