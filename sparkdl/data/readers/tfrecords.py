@@ -38,7 +38,7 @@ class RecordFile(Split):
         return self.path
 
     def spans(self) -> list[tuple[str, int, int | None]]:
-        return [(self.path, 0, None)]
+        return [(self.path, 0, self.size)]
 
 
 @dataclass(frozen=True, kw_only=True)

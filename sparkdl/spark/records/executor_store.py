@@ -34,7 +34,8 @@ class ExecutorStore:
     Parameters
     ----------
     rdd : RDD of StoredPartition, or of Rows with the same fields
-        At most one per partition. Computing it writes the folder.
+        One for each split of a source, else at most one per partition. Computing it writes the
+        folders.
     key : str
         Of the data set, as in `store_batches`.
 
@@ -100,7 +101,9 @@ class ExecutorStore:
         errors = [stored.error for stored in partitions if stored.error is not None]
         if errors:
             raise error_from_text(errors[0])
-        counts = [0] * self.rdd.getNumPartitions()  # an empty partition may have no row
+        last = max((stored.partition for stored in partitions), default=-1)
+        # An empty partition may have no row; a task may have the rows of several.
+        counts = [0] * max(self.rdd.getNumPartitions(), last + 1)
         for stored in partitions:
             counts[stored.partition] = stored.count
         return partitions, counts

@@ -1,8 +1,11 @@
 """Splits as tasks that run near their bytes, if executors run on the hosts of HDFS."""
 
+import math
 import re
 import warnings
 from collections import Counter
+from itertools import chain
+from operator import itemgetter
 
 from py4j.protocol import Py4JJavaError
 from pyspark import RDD
@@ -12,8 +15,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from sparkdl.data.hadoop import SCHEMES
+from sparkdl.data.source import SMALLEST_SPLIT, is_own_class
 from sparkdl.spark.jobs.job import message
 
+FEWEST_TASKS = 256  # below that each split is a task
+SMALLEST_RANGE = 2**20  # bytes of a usual split
 NOBODY = ("localhost",)  # the host reported by file systems without blocks
 OF_ONE_FILE = re.compile(r"\bFileNotFoundException\b|Permission denied")  # others concern all files
 # hdfs://host, or hdfs: of the host in Hadoop's settings; a view has a system for each folder.
@@ -21,11 +27,52 @@ SYSTEM = re.compile(r"viewfs:(//[^/]*)?/+[^/]*|\w+:(//[^/]*)?")
 
 
 def split_rdd(sc, splits):
-    """Returns an RDD with one partition per split, which prefers the hosts of its bytes."""
-    hosts = hosts_of(sc, splits)
-    if not any(hosts):
-        return sc.parallelize(splits, max(len(splits), 1))
-    return parallelize_at(sc, splits, hosts)
+    """Returns an RDD of the splits, in order; see `numbered_rdd`."""
+    return numbered_rdd(sc, splits).map(itemgetter(1))
+
+
+def numbered_rdd(sc, splits):
+    """Returns an RDD of (number, split), in order.
+
+    A partition has the splits of one of `tasks_of`, and prefers the hosts of their bytes.
+    """
+    tasks = tasks_of(splits)
+    numbers, hosts = iter(range(len(splits))), hosts_of(sc, tasks)
+    each = [[(next(numbers), split) for split in task] for task in tasks]
+    if any(hosts):
+        return parallelize_at(sc, each, hosts).flatMap(list)
+    return sc.parallelize(each, max(len(each), 1)).flatMap(list)
+
+
+def tasks_of(splits):
+    """Returns the splits as lists of consecutive ones, each list for one task.
+
+    Where there are over FEWEST_TASKS splits, a task reads several small ones, together no larger
+    than a usual split. The lists depend on the splits alone: sums of the tasks' results are the
+    same on any cluster.
+    """
+    most, tasks, size = math.ceil(len(splits) / FEWEST_TASKS), [], math.inf
+    for split in splits:
+        its = size_of(split)
+        if size + its > 1 or len(tasks[-1]) == most:
+            tasks.append([])
+            size = 0
+        tasks[-1].append(split)
+        size += its
+    return tasks
+
+
+def size_of(split):
+    """Returns the size of a split as a share of a usual one.
+
+    Infinite if it does not say it, or is of a user's class: its reading may take any time.
+    """
+    if not is_own_class(split):
+        return math.inf
+    spans = split.spans()
+    if spans and all(stop is not None for *_, stop in spans):
+        return sum(stop - start for _, start, stop in spans) / SMALLEST_RANGE
+    return math.inf if split.count is None else split.count / SMALLEST_SPLIT
 
 
 def parallelize_at(sc, values, hosts):
@@ -35,10 +82,10 @@ def parallelize_at(sc, values, hosts):
 
 
 def split_frame(spark, splits):
-    """Returns a DataFrame of the splits, pickled in its only column."""
-    sc, dumps = spark.sparkContext, CPickleSerializer().dumps
-    rows = [(dumps(split),) for split in splits]
-    located = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
+    """Returns a DataFrame of the splits; its only column has those of a task, pickled."""
+    sc, dumps, tasks = spark.sparkContext, CPickleSerializer().dumps, tasks_of(splits)
+    rows = [(dumps(task),) for task in tasks]
+    located = make_located_rdd(sc, rows, hosts_of(sc, tasks), "[Ljava.lang.Object;")
     schema = StructType([StructField("split", BinaryType(), False)])
     frame = spark._jsparkSession.applySchemaToPythonRDD(located.rdd(), schema.json())
     return DataFrame(frame, spark)
@@ -47,19 +94,18 @@ def split_frame(spark, splits):
 def splits_in(tables):
     """Yields, on an executor, the splits in Arrow tables of a `split_frame`."""
     for table in tables:
-        yield from map(CPickleSerializer().loads, table.column(0).to_pylist())
+        yield from chain.from_iterable(map(CPickleSerializer().loads, table.column(0).to_pylist()))
 
 
-def hosts_of(sc, splits):
-    """Returns the hosts that hold the bytes of each split.
+def hosts_of(sc, tasks):
+    """Returns the hosts that hold the bytes of each list of splits.
 
     The Hadoop client in the driver's JVM is asked once per file, with Spark's configuration and
     tokens.
     """
     blocks = {}
-    return [
-        preferred_hosts(split.spans(), lambda path: blocks_of(sc, path, blocks)) for split in splits
-    ]
+    spans = [[span for split in task for span in split.spans()] for task in tasks]
+    return [preferred_hosts(each, lambda path: blocks_of(sc, path, blocks)) for each in spans]
 
 
 def preferred_hosts(spans, blocks_of):

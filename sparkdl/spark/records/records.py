@@ -5,6 +5,7 @@ task, four times, and bury the reason in a stack trace.
 """
 
 import platform
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +29,7 @@ from sparkdl.spark.jobs.process_start import note_start
 from sparkdl.spark.jobs.python_start import start_python
 from sparkdl.spark.records.column_types import arrow_schema, sql_schema
 from sparkdl.spark.records.frame_schema import check_fields
-from sparkdl.spark.records.locality import split_rdd
+from sparkdl.spark.records.locality import numbered_rdd, split_rdd
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
 from sparkdl.spark.records.table_pieces import check_pieces
@@ -105,9 +106,8 @@ class SparkRecords:
             names = {"features": self.features, "label": self.label, "weights": self.weights}
             read = partial(read_rows, schema, names)
             return self.data.mapPartitionsWithIndex(read)
-        splits = self.data.splits()
         read = partial(read_splits, schema, self.data.read)
-        return split_rdd(sc, splits).mapPartitions(read)
+        return split_rdd(sc, self.data.splits()).mapPartitions(read)
 
     def stored(self, sc, schema, key):
         """Returns an RDD of StoredPartition that reads and checks the data once, where it lies.
@@ -117,9 +117,12 @@ class SparkRecords:
         key : str
             Of the data set, as in `store_batches`.
         """
-        if not isinstance(self.data, DataFrame):
+        if isinstance(self.data, RDD):
             store = partial(store_batches, key)
             return self.batches(sc, schema).mapPartitionsWithIndex(store)
+        if not isinstance(self.data, DataFrame):
+            store = partial(store_splits, key, schema, self.data.read)
+            return numbered_rdd(sc, self.data.splits()).mapPartitions(store)
         start_python(sc, begin_reading)  # planning the first job takes the driver a second
         chosen, columns = self.select_columns(schema)
         store = partial(store_tables, schema, columns, key)
@@ -192,7 +195,12 @@ def read_splits(schema, read, splits):
     """Yields Batches of a source's splits."""
     freeze_modules()
     for split in splits:
-        yield from until_failure(on_this_host(check_batches(read, split, schema)))
+        yield from read_split(schema, read, split)
+
+
+def read_split(schema, read, split):
+    """Returns an iterator over the Batches of a split."""
+    return until_failure(on_this_host(check_batches(read, split, schema)))
 
 
 def on_this_host(batches):
@@ -209,6 +217,17 @@ def until_failure(batches):
         yield from batches
     except SparkdlError as error:
         yield Failure(error)
+
+
+def store_splits(key, schema, read, splits):
+    """Stores the records of a task's (number, split); yields a StoredPartition for each.
+
+    Its seconds are those of the task until then.
+    """
+    began = time.perf_counter()
+    for number, split in splits:
+        for stored in store_batches(key, number, read_split(schema, read, split)):
+            yield stored._replace(seconds=time.perf_counter() - began)
 
 
 def store_tables(schema, columns, key, tables):

@@ -85,11 +85,14 @@ def as_table(stored):
 
 
 def stored_pieces(dealing, wanted, partition, rows):
-    """Yields (block, its records) of a partition, whose only row is its StoredPartition."""
+    """Yields (block, its records) of a task, whose rows are its StoredPartitions.
+
+    A `partition` without records may have no row.
+    """
     freeze_modules()
-    folders = [StoredPartition(*row).folder for row in rows]
-    batches = (batch for path in folders for batch in read_records(path))
-    return dealing.pieces(partition, batches, wanted)
+    found = [(one.partition, one.folder) for one in (StoredPartition(*row) for row in rows)]
+    for number, folder in found or [(partition, None)]:
+        yield from dealing.pieces(number, read_records(folder) if folder else (), wanted)
 
 
 def remove_folders(keys):

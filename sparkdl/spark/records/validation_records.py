@@ -62,7 +62,7 @@ class ValidationRecords:
 
     @property
     def rdd(self):
-        """An RDD of the Batches, each partition located with its folder."""
+        """An RDD of the Batches, each partition located with its folders."""
         return self.opened.store.rdd.mapPartitions(stored_batches)
 
     def share(self, rank, size):
@@ -96,7 +96,7 @@ def open_validation(sc, conf, records, changes=()):
 
 
 def stored_batches(rows):
-    """Yields the Batches of a partition, whose only row is its StoredPartition."""
+    """Yields the Batches of a task, whose rows are its StoredPartitions."""
     for row in rows:
         yield from read_records(StoredPartition(*row).folder)
 

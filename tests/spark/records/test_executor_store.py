@@ -13,6 +13,7 @@ from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import DataError, LostRecords, WorkerError
 from sparkdl.spark import SparkWorkers
 from sparkdl.spark.records import blocks as blocks_module
+from sparkdl.spark.records import locality
 from sparkdl.spark.records.blocks import load_blocks
 from sparkdl.spark.records.executor_store import ExecutorStore
 from sparkdl.spark.records.kept_data import open_data
@@ -48,6 +49,24 @@ REPARTITION = ["always", "never"]
 def load(sc, given, repartition="always"):
     opened = partial(open_data, sc, SparkRecords(given), SCHEMA)
     return load_blocks(opened, SIZE, lambda: 2, ParameterAveraging(seed=3, repartition=repartition))
+
+
+@pytest.mark.parametrize("repartition", REPARTITION)
+def test_splits_that_share_a_task_give_the_same_blocks(spark, repartition, monkeypatch):
+    sc, given = spark.sparkContext, arrays(RECORDS, records_per_split=5)
+    found = []
+    for fewest, tasks in {256: 12, 4: 4}.items():
+        monkeypatch.setattr(locality, "FEWEST_TASKS", fewest)
+        blocks = load(sc, given, repartition)
+        assert blocks.store.rdd.getNumPartitions() == tasks
+        assert blocks.store.counts == [5] * 12
+        assert [one.partition for one in blocks.store.partitions] == [*range(12)]
+        found.append(of_driver(blocks))
+        blocks.close()
+    for alone, shared in zip(*found, strict=True):
+        np.testing.assert_array_equal(alone.ids, shared.ids)
+        np.testing.assert_array_equal(alone.features, shared.features)
+    assert nothing_is_left(sc)
 
 
 def nothing_is_left(sc):

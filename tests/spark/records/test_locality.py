@@ -4,8 +4,16 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from sparkdl.data.readers.core.file_ranges import ByteSplit, RecordRange
+from sparkdl.data.source import Split
 from sparkdl.spark.records import locality
-from sparkdl.spark.records.locality import OF_ONE_FILE, blocks_of, preferred_hosts
+from sparkdl.spark.records.locality import (
+    FEWEST_TASKS,
+    OF_ONE_FILE,
+    blocks_of,
+    preferred_hosts,
+    tasks_of,
+)
 
 BLOCKS = {
     "a": [(0, 100, ["one", "two"]), (100, 200, ["two", "three"]), (200, 210, ["four"])],
@@ -34,6 +42,48 @@ def test_who_has_most_of_it(spans, hosts):
 @pytest.mark.parametrize("path", ["/a", "file:///a", "memory://a", "s3a://bucket/a"])
 def test_only_hdfs_is_asked(path):
     assert blocks_of(None, path, {}) == []
+
+
+def test_few_splits_have_a_task_each():
+    splits = [ranged(i, 10) for i in range(FEWEST_TASKS)]
+    assert tasks_of(splits) == [[split] for split in splits]
+    assert tasks_of([]) == []
+
+
+def test_many_small_splits_share_tasks_in_order():
+    splits = [ranged(i, 10) for i in range(3000)]
+    tasks = tasks_of(splits)
+    assert [split for task in tasks for split in task] == splits
+    assert len(tasks) == 250 and {len(task) for task in tasks} == {12}
+
+
+@pytest.mark.parametrize("large", [
+    lambda i: ranged(i, 2**20),
+    lambda i: Split(partition=i, count=256),
+    lambda i: Split(partition=i, count=None),
+    lambda i: RecordRange(partition=i, count=None, path=f"/{i}", start=0, stop=1),
+    lambda i: Own(partition=i, count=1),
+])  # fmt: skip
+def test_usual_splits_and_those_of_unknown_size_have_a_task_each(large):
+    assert {len(task) for task in tasks_of([large(i) for i in range(1000)])} == {1}
+
+
+def test_a_task_is_no_larger_than_a_usual_split():
+    sizes = [2**18, 2**19, 2**18, 2**17, 2**21, 1] * 500
+    tasks = tasks_of([ranged(i, size) for i, size in enumerate(sizes)])
+    shares = [sum(split.stop for split in task) for task in tasks]
+    assert all(share <= 2**20 or len(task) == 1 for share, task in zip(shares, tasks))
+    assert [len(task) for task in tasks[:5]] == [3, 1, 1, 3, 2]
+    tasks = tasks_of([Split(partition=i, count=100) for i in range(3000)])
+    assert {len(task) for task in tasks} == {2}
+
+
+class Own(Split):
+    """A split of a user's source, which may take any time to read."""
+
+
+def ranged(i, size):
+    return ByteSplit(partition=i, count=None, path=f"/{i}", start=0, stop=size)
 
 
 @pytest.fixture

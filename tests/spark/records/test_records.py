@@ -15,8 +15,13 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from sparkdl.data import LMDB, Arrays, Batch, Csv, Images, Parquet, write_lmdb
 from sparkdl.data.readers.encodings.image_codec import encode_image
+from sparkdl.errors import DataError
 from sparkdl.nn import Dense, Output
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.records import locality
+from sparkdl.spark.records.data_frames import as_frame
+from sparkdl.spark.records.kept_data import clear_kept_data
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from tests.data.sources import KINDS as SOURCES
@@ -193,6 +198,45 @@ def test_a_kind_of_data(kind, expected, spark, sc, tmp_path):
     found, features = predicted(net, data)
     np.testing.assert_allclose(found, probabilities, rtol=1e-6)
     np.testing.assert_allclose(features, hidden, rtol=1e-6, atol=1e-6)
+
+
+SHARED = {"weights of rounds": MASTER, "weights of workers that stay": AllReduceSGD(workers=2)}
+
+
+@pytest.mark.parametrize("master", SHARED.values(), ids=SHARED)
+def test_small_files_that_share_a_task(master, spark, tmp_path, monkeypatch):
+    """Weights and predictions are those of a task for each file, bit for bit."""
+    x, y = records()
+    for i in range(len(x)):
+        (tmp_path / f"{i:02}.csv").write_bytes(csv_of(x[i : i + 1], y[i : i + 1]))
+    data, found = Csv(str(tmp_path)), []
+    for fewest, tasks in {256: 26, 6: 6}.items():
+        monkeypatch.setattr(locality, "FEWEST_TASKS", fewest)
+        clear_kept_data(spark)
+        net = SparkNetwork(spark, rich(), master)
+        history = net.fit(data, epochs=2, validation=data)
+        assert net.predict(data).getNumPartitions() == tasks
+        assert as_frame(spark, data, rich())[0].rdd.getNumPartitions() == tasks
+        ids = [row.id for row in as_frame(spark, data, rich())[0].collect()]
+        assert ids == [i << 40 for i in range(26)]
+        losses = [epoch.validation.loss for epoch in history.epochs]
+        found.append((net.network.state, losses, net.predict(data).collect(), net.evaluate(data)))
+    (one, losses, outputs, figures), (other, *others, again) = found
+    assert_equal(one, other)
+    assert losses == pytest.approx(others[0])
+    np.testing.assert_array_equal(outputs, others[1])
+    assert figures.confusion.tolist() == again.confusion.tolist()
+    assert figures.loss == pytest.approx(again.loss)
+
+
+def test_the_first_broken_file_of_a_task_is_named(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(locality, "FEWEST_TASKS", 2)
+    x, y = records()
+    for i in range(8):
+        (tmp_path / f"{i}.csv").write_bytes(csv_of(x[:3], y[:3] + (100 if i in (2, 3, 6) else 0)))
+    for use in ("fit", "evaluate"):
+        with pytest.raises(DataError, match=rf"^{tmp_path}/2.csv, .*record 0: label must be"):
+            getattr(SparkNetwork(spark, rich(), MASTER), use)(Csv(str(tmp_path)))
 
 
 def predicted(net, data):
