@@ -51,11 +51,10 @@ class Pad(GeometricTransform):
     def _pad(self, x, value):
         image_shape(self, x.shape[1:])
         border = [(0, 0), (0, 0), *((n, n) for n in self.size)]
-        options: dict[str, Any] = {}
-        if self.mode == "constant":
-            options["constant_values"] = round_to(np.array([value], np.float64), x.dtype)
-        mode: Any = self.mode
-        return np.pad(x, border, mode, **options)
+        if self.mode != "constant":
+            return np.pad(x, border, self.mode)
+        nearest = round_to(np.array([value], np.float64), x.dtype)
+        return np.pad(x, border, constant_values=nearest)
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         channels, *sizes = image_shape(self, shape)
