@@ -264,8 +264,8 @@ class SparkNetwork(NetworkInUse):
             source = SparkRecords(data, features, label, weights, transform)
             options |= {"validate_first": bool(validate_first), "metrics": own}
             self._remember(source)
-            names = features, label, transform, weights
-            on = None if validation is None else records_to_evaluate(validation, *names)
+            of_fit = features, label, transform, weights
+            on = None if validation is None else records_to_evaluate(validation, *of_fit)
             return self._fit_on_connect(source, epochs, on, division, options)
         master = self.master
         limit = getattr(master, "stall_timeout", None)

@@ -11,6 +11,7 @@ from threading import Thread
 
 import numpy as np
 import psutil
+from pyspark.ml.functions import vector_to_array
 
 from sparkdl import masters, predict_column
 from sparkdl.errors import PeerError, SparkdlError
@@ -29,7 +30,7 @@ from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.transforms import Scale
 from sparkdl.tune import Search
 from tests.interop.mlflow.server import QUIET
-from tests.ml.frames import by_id, classes_conf, values_conf
+from tests.ml.frames import WIDTH, by_id, classes_conf, values_conf
 from tests.spark.slow import executor_of
 from tests.support.waiting import until
 from tests.training.evaluation.own_metrics import METRICS, ErrorRate, f2
@@ -90,6 +91,23 @@ def share(spark, path):
 def scatter(spark, path):
     master = masters.AllReduceSGD(workers=2, batch_size_per_worker=4, repartition="always")
     return train(spark, path, master)
+
+
+def columns(spark, path):
+    """Returns the weights, figures and predictions of a fit on columns of numbers."""
+    numbers = vector_to_array("features")
+    names = [f"x{i}" for i in range(WIDTH)]
+    data = rows(spark, path).select(
+        "id", "label", *(numbers[i].alias(n) for i, n in enumerate(names))
+    )
+    net = SparkNetwork(spark, classes_conf(), PEERS)
+    history = net.fit(data, 2, data, features=names)
+    predicted = by_id(net.predict(data, features=names), "prediction")
+    return (
+        bits(net.network),
+        [each.validation.loss for each in history.epochs],
+        predicted[0].tolist(),
+    )
 
 
 def resume(spark, path):

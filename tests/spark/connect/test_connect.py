@@ -14,7 +14,10 @@ def whole(spark, path):
     return steps.whole(spark, path)
 
 
-@pytest.mark.parametrize("step", [steps.share, steps.scatter], ids=lambda step: step.__name__)
+STEPS = [steps.share, steps.scatter, steps.columns]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)
 def test_weights_are_those_of_a_classic_fit(connect, spark, path, step):
     assert connect(step, path) == step(spark, path)
 
