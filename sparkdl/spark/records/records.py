@@ -28,6 +28,7 @@ from sparkdl.spark.jobs.archive_imports import keep_archives_in_task
 from sparkdl.spark.jobs.process_start import note_start
 from sparkdl.spark.jobs.python_start import start_python
 from sparkdl.spark.records.column_types import arrow_schema, sql_schema
+from sparkdl.spark.records.feature_columns import Columns, join_features
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.locality import numbered_rdd, split_rdd
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
@@ -65,18 +66,22 @@ class SparkRecords:
     ----------
     data : RDD, DataFrame or Source
     features, label, weights : str
-        Columns, if records have names; several features or labels each have their own.
+        Columns, if records have names; several features or labels each have their own. Several
+        columns of a DataFrame given as `features` become one: see `join_features`.
     transform : callable, list of transforms or None
         Applied by workers to each minibatch of an RDD or DataFrame; sources have their own.
     """
 
     data: Any
-    features: str = "features"
+    features: Columns = "features"
     label: str = "label"
     weights: str | None = None
     transform: Any = None
 
     def __post_init__(self):
+        data, features = join_features(self.data, self.features)
+        object.__setattr__(self, "data", data)
+        object.__setattr__(self, "features", features)
         if is_frame(self.data) and self.data.isStreaming:
             raise ConfigError(f"data must be {KINDS}, got a DataFrame that streams; fit takes one")
         if is_records(self.data):
