@@ -75,12 +75,21 @@ def address(function):
     return ctypes.cast(function, ctypes.c_void_p).value
 
 
-@lru_cache(maxsize=1)
 def pool():
-    """Returns the ThreadPool of the loaded libgomp, or None: a second pool would cost more."""
+    """Returns the ThreadPool of the loaded libgomp, or None: a second pool would cost more.
+
+    None is not cached: tables run compiled loops in processes that load oneDNN, and libgomp with
+    it, later or never.
+    """
     try:
-        found = ThreadPool(ctypes.CDLL(LIBRARY, mode=os.RTLD_NOLOAD))
+        return found_pool()
     except (OSError, AttributeError):
         return None
+
+
+@lru_cache(maxsize=1)
+def found_pool():
+    """Returns the ThreadPool of the process; raises OSError or AttributeError without libgomp."""
+    found = ThreadPool(ctypes.CDLL(LIBRARY, mode=os.RTLD_NOLOAD))
     os.register_at_fork(before=found.rest)
     return found

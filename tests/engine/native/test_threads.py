@@ -59,3 +59,20 @@ def test_a_fork_computes_on_as_its_parent_does(kernels, where):
         timeout=120,
     )
     assert (done.returncode, done.stdout) == (0, "0 True True\n"), done.stderr[-2000:]
+
+
+LATER = """
+import numpy as np
+from sparkdl.engine.backends import get
+from sparkdl.engine.native.threads import pool
+from tests.engine.native.test_table_rows import add
+
+add(np.ones((4, 5), np.float32), np.ones((2, 5), np.float32))
+print(pool() is None, get("onednn").name, pool() is None)
+"""
+
+
+@pytest.mark.skipif(getattr(get("auto"), "compiler", None) is None, reason="numpy runs alone")
+def test_a_compiled_loop_before_onednn_is_loaded_does_not_hide_its_threads():
+    done = subprocess.run([sys.executable, "-c", LATER], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "True onednn False\n"), done.stderr[-2000:]
