@@ -80,5 +80,5 @@ def label_of(place):
     ignored = getattr(place.layer.loss, "ignore_label", None)
     kind, shape, size = place.layer.label_kind, place.label_shape, units_of(place)
     one_hot = getattr(place.layer.loss, "labels", None) == "one_hot"
-    one_hot = one_hot and size > 1 and shape[-1] == size  # of images classes come first
+    one_hot = one_hot and size > 1 and len(shape) < 3  # of images classes come first
     return Label(kind=kind, size=size, shape=shape, ignored=ignored, one_hot=one_hot)

@@ -8,10 +8,12 @@ from sparkdl.data.batches import columns
 from sparkdl.errors import DataError
 from sparkdl.nn import (
     Adam,
+    Conv2D,
     Dense,
     EmbeddingSequence,
     Flatten,
     Frozen,
+    LossLayer,
     NetworkConf,
     Output,
     Reshape,
@@ -137,6 +139,19 @@ def test_classes_and_one_hot_labels_are_the_same_to_either_loss():
             figures = network.evaluate((x, labels))
             found.append((figures.loss, figures.accuracy))
     np.testing.assert_allclose(found, np.tile(found[0], (4, 1)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("width", [CLASSES, 5])
+def test_classes_of_pixels_are_no_one_hot_labels_whatever_the_width(width):
+    """They would be taken for (H, W, classes); one-hot labels of images are (classes, H, W)."""
+    layers = [
+        Conv2D(filters=CLASSES, kernel_size=1),
+        LossLayer(loss=SoftmaxCrossEntropy(labels="one_hot")),
+    ]
+    network = Network(NetworkConf(input_shape=(1, 2, width), layers=layers))
+    x, y = np.ones((3, 1, 2, width)), np.ones((3, 2, width), int)
+    with pytest.raises(DataError, match=f"must have {2 * width * CLASSES} numbers"):
+        network.evaluate((x, y))
 
 
 @pytest.mark.parametrize("one_hot", [True, False])
