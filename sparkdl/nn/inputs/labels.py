@@ -26,8 +26,14 @@ def check_labels(conf):
 
 
 def label_requirements(place):
-    """Returns the kind, shape and number of units of the labels of an output."""
-    return place.layer.label_kind, place.label_shape, units_of(place)
+    """Returns the kind, shape and number of units of an output's labels, and a label of no class.
+
+    That is what the loss ignores, or None.
+    """
+    ignored = getattr(getattr(place.layer, "loss", None), "ignore_label", None)
+    kind, units = place.layer.label_kind, units_of(place)
+    is_class = kind != "class" or ignored is None or 0 <= ignored < units
+    return kind, place.label_shape, units, None if is_class else ignored
 
 
 def units_of(place):
@@ -36,8 +42,10 @@ def units_of(place):
 
 
 def describe_labels(place):
-    kind, shape, units = label_requirements(place)
-    return f"{kind} of shape {shape}, {units} units"
+    kind, shape, units, ignored = label_requirements(place)
+    return f"{kind} of shape {shape}, {units} units" + (
+        "" if ignored is None else f", ignore_label {ignored}"
+    )
 
 
 def check_classes(place, column, labels):

@@ -30,6 +30,7 @@ from sparkdl.nn import (
     initial_params,
 )
 from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.losses import Dice, SoftmaxCrossEntropy
 from sparkdl.nn.networks.graph import topological_order
 from tests.nn.layer_cases import LAYERS
 from tests.support.tables import for_all
@@ -358,11 +359,11 @@ def test_the_summary_says_what_is_read():
     assert residual().summary().startswith(SUMMARY_HEAD)
 
 
-def shared_labels(**second):
-    """Returns two outputs that read the labels "kind"; `second` holds options of the last."""
+def shared_labels(first=None, **second):
+    """Returns two outputs that read the labels "kind"; options of the first and of the last."""
     build = GraphBuilder(row=(3,))
     options = {"units": 3, "labels": "kind", "loss_weight": 0.5}
-    build.add(Output(**options), "row", name="half_way")
+    build.add(Output(**options | (first or {})), "row", name="half_way")
     build.add(Dense(units=4, activation="tanh"), "row")
     build.add(Output(**options | {"loss_weight": 1.0} | second), name="last")
     return build.conf()
@@ -390,6 +391,17 @@ NOT_SHARED = {
         "labels must be a column's name that is not empty or None, got ' '",
     ),
 }
+
+
+def test_a_label_that_is_no_class_is_ignored_by_all_outputs_that_share_it():
+    """Another output would read it as a class: a Dice as a place of no class."""
+    alone = {"loss": SoftmaxCrossEntropy(ignore_label=255)}
+    with pytest.raises(ConfigError, match="share.*3 units and .*3 units, ignore_label 255"):
+        shared_labels(first=alone, loss=Dice())
+    with pytest.raises(ConfigError, match="cannot share the labels 'kind'"):
+        shared_labels(first={"loss": Dice()}, **alone)
+    assert shared_labels(first=alone, loss=Dice(ignore_label=255))
+    assert shared_labels(first={"loss": SoftmaxCrossEntropy(ignore_label=0)}, loss=Dice())
 
 
 @pytest.mark.parametrize("name", NOT_SHARED)
