@@ -93,7 +93,10 @@ class Backend(Protocol):
         """
 
     def choose_threads(self, nodes):
-        """Is told all nodes that `lower` will get, in the order in which their kernels run."""
+        """Is told the nodes whose kernels each run calls, in their order, before `lower` gets them.
+
+        `lower` gets others as well: those that depend on constant bindings alone.
+        """
 
     def in_sequence(self, calls):
         """Returns the calls of a program, position by position, adapted to run in this order."""
