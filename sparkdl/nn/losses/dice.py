@@ -107,7 +107,7 @@ class Dice(Loss, name="dice"):
             p, y = ops.mul(p, mask), ops.mul(y, mask)
         axes = (1,) if self.per_unit else (1, 2)
         both, total = ops.sum(ops.mul(p, y), axes=axes), ops.sum(ops.add(p, y), axes=axes)
-        least = ops.maximum(ops.add(total, self.smooth), 1e-7)  # as Keras divides by
+        least = ops.maximum(ops.add(total, self.smooth), 1e-7)  # where Keras adds 1e-7
         found = ops.div(ops.add(ops.mul(both, 2.0), self.smooth), least)
         return ops.sub(1.0, ops.mean(found, axes=(1,)) if self.per_unit else found)
 
