@@ -108,7 +108,7 @@ def identify_data(records, schema):
     if isinstance(data, RDD):
         return rdd_identity(data)
     if isinstance(data, DataFrame):
-        return frame_identity(data, records.select_columns(schema)[0])
+        return frame_identity(records.given, records.select_columns(schema)[0])
     return data.identity() if isinstance(data, Source) else None
 
 
@@ -175,7 +175,7 @@ class FrameIdentity(NamedTuple):
 
 
 def frame_identity(data, frame):
-    """Returns the FrameIdentity of a DataFrame; `frame` has only its columns to read."""
+    """Returns the FrameIdentity of the caller's DataFrame; `frame` has only what is read of it."""
     execution = frame._jdf.queryExecution()
     analyzed = execution.analyzed()
     if not analyzed.subqueriesAll().isEmpty():

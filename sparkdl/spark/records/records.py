@@ -7,7 +7,7 @@ task, four times, and bury the reason in a stack trace.
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -70,6 +70,11 @@ class SparkRecords:
         columns of a DataFrame given as `features` become one: see `join_features`.
     transform : callable, list of transforms or None
         Applied by workers to each minibatch of an RDD or DataFrame; sources have their own.
+
+    Attributes
+    ----------
+    given : RDD, DataFrame or Source
+        The caller's object, which lives as long as the data is in use.
     """
 
     data: Any
@@ -77,8 +82,10 @@ class SparkRecords:
     label: str = "label"
     weights: str | None = None
     transform: Any = None
+    given: Any = field(init=False)
 
     def __post_init__(self):
+        object.__setattr__(self, "given", self.data)
         data, features = join_features(self.data, self.features)
         object.__setattr__(self, "data", data)
         object.__setattr__(self, "features", features)

@@ -1,5 +1,6 @@
 """Several columns of a DataFrame as features, without a VectorAssembler."""
 
+import gc
 from decimal import Decimal
 
 import numpy as np
@@ -10,7 +11,10 @@ from pyspark.sql import functions as F
 from sparkdl import Dense, LocalSGD, NetworkConf, Output, SparkNetwork
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import EmbeddingSequence, GlobalPool
+from sparkdl.spark.records.data_identity import identify, is_gone
 from sparkdl.spark.records.feature_columns import common_type, join_features, require_column_name
+from sparkdl.spark.records.records import SparkRecords
+from sparkdl.training.inputs.schema import schema_of
 
 CONF = NetworkConf(input_shape=(3,), layers=[Dense(units=4), Output(units=2)], seed=1)
 
@@ -60,6 +64,18 @@ def test_predictions_keep_the_columns_of_the_data(spark, frame):
     assert mean == pytest.approx(net.score(frame, features=NAMES), rel=1e-6)
     [layer] = net.features(frame, ["dense_1"], features=NAMES).columns[len(frame.columns) :]
     assert layer == "dense_1"
+
+
+def test_rows_of_the_driver_are_known_as_long_as_the_frame_of_the_user_lives(spark):
+    frame = spark.createDataFrame(
+        [(1.0, 2.0, 3.0, 0)] * 9, "a double, b double, c double, label int"
+    )
+    schema, names = schema_of(CONF), ["a", "b", "c"]
+    first = identify(SparkRecords(frame, names), schema)
+    assert first == identify(SparkRecords(frame, names), schema) and not is_gone(first)
+    del frame
+    gc.collect()
+    assert is_gone(first)
 
 
 def test_integers_stay_exact(spark):
