@@ -94,7 +94,8 @@ def tell_doubt(records):
     data = records.data
     try:
         if isinstance(data, DataFrame):
-            plan = data._jdf.queryExecution().withCachedData()
+            # A plan of its own: that of `data` would not see a cache that its user makes later.
+            plan = data.select("*")._jdf.queryExecution().withCachedData()
             is_sound = plan_is_reproducible(data.sparkSession, plan)
         else:
             is_sound = not isinstance(data, RDD) or is_reproducible(getattr(data, "func", None))

@@ -9,10 +9,12 @@ import builtins
 import dis
 import sys
 import threading
+from collections import deque
 from contextlib import contextmanager
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 
+import numpy as np
 from pyspark import Broadcast
 from pyspark.serializers import CPickleSerializer
 
@@ -34,22 +36,26 @@ BUILTINS = {  # those that reach outside, or anything by its name
     *("__import__", "breakpoint", "compile", "eval", "exec", "getattr", "globals", "id"),
     *("input", "locals", "open", "vars"),
 }
+TIMES = {"now", "today"}  # texts that numpy and pandas read as the present
 LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")  # of globals
 READS = "read", "from_csv", "SparkFiles"  # beginnings of such names
 
 
 def is_reproducible(value, seen=None):
     """Returns whether functions in a value are certain to give the same results each time."""
-    if isinstance(value, PLAIN):
+    if type(value) in PLAIN:
         return True
     seen = {} if seen is None else seen
     if id(value) in seen:
         return True  # judged where it was met first
     seen[id(value)] = value  # keeps it, as another might get its id
-    if isinstance(value, list | tuple | set | frozenset):
-        return all(is_reproducible(each, seen) for each in value)
+    if isinstance(value, list | tuple | set | frozenset | deque):
+        return _is_known(type(value)) and all(is_reproducible(each, seen) for each in value)
     if isinstance(value, dict):
-        return all(is_reproducible(each, seen) for pair in value.items() for each in pair)
+        parts = [getattr(value, "default_factory", None), *value.keys(), *value.values()]
+        return _is_known(type(value)) and is_reproducible(parts, seen)
+    if isinstance(value, np.vectorize | np.ufunc | np.ndarray):
+        return _is_numpy_reproducible(value, seen)
     if isinstance(value, partial):
         return is_reproducible((value.func, value.args, value.keywords), seen)
     if isinstance(value, FunctionType):
@@ -112,10 +118,21 @@ def _is_function_reproducible(function, seen):
     return is_reproducible(used, seen)
 
 
+def _is_numpy_reproducible(value, seen):
+    """Returns the same of an array or a function of numpy, which may hold functions of the user."""
+    if isinstance(value, np.vectorize):
+        return is_reproducible(value.pyfunc, seen)
+    if isinstance(value, np.ufunc):
+        return vars(np).get(value.__name__) is value
+    return _is_known(type(value)) and (
+        not value.dtype.hasobject or is_reproducible(value.tolist(), seen)
+    )
+
+
 def names_of(code):
     """Returns {(name, whether it is of a global)}, with names of attributes and imports.
 
-    None if the code sets globals or imports other modules than MODULES.
+    None if the code sets globals, imports other modules than MODULES, or has a text of TIMES.
     """
     names = {(name, False) for name in code.co_names}
     for step in dis.get_instructions(code):
@@ -128,6 +145,8 @@ def names_of(code):
                 return None
             names |= {(part, False) for part in step.argval.split(".")}
     for inner in code.co_consts:
+        if isinstance(inner, str) and inner.lower() in TIMES:
+            return None
         if isinstance(inner, CodeType):
             found = names_of(inner)
             if found is None:
@@ -152,9 +171,9 @@ def _is_known(value):
     else:
         named = isinstance(getattr(value, "__module__", None), str) and callable(value)
         path = value.__module__ if named else type(value).__module__
-    if _root(path) in TRUSTED:
-        return True
     name = getattr(value, "__name__", "")
+    if _root(path) in TRUSTED:
+        return name != "SparkFiles"
     if path == "builtins":
         return name not in BUILTINS
     return _root(path) in MODULES and not any(map(_is_outside, [*path.split("."), name]))

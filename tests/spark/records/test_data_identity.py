@@ -2,6 +2,7 @@
 
 import gc
 import os
+import time
 
 import pytest
 from pyspark.sql import functions as F
@@ -9,7 +10,7 @@ from pyspark.sql import functions as F
 from sparkdl.data.records.changes import PartByHash
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.records import data_identity
-from sparkdl.spark.records.data_identity import identify, is_gone
+from sparkdl.spark.records.data_identity import identify, is_gone, tell_doubt
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 from tests.spark.networks import arrays, plain
@@ -324,3 +325,15 @@ def test_long_lineages_are_not_followed(spark, monkeypatch):
     monkeypatch.setattr(data_identity, "MOST_RDDS", 2)
     assert identity(rdd(spark)) is not None
     assert identity(mapped(spark).union(rdd(spark))) is None
+
+
+def test_telling_why_rows_are_read_again_leaves_later_actions_their_cache(spark):
+    now = F.udf(lambda row: [time.time()] * 6, "array<double>")
+    data = frame(spark).withColumn("features", now("features"))
+    assert tell_doubt(SparkRecords(data)) == data_identity.MAY_DIFFER
+    data.cache()
+    try:
+        data.count()
+        assert data.collect() == data.collect()
+    finally:
+        data.unpersist()

@@ -8,12 +8,14 @@ import os
 import random
 import time
 import uuid
+from collections import defaultdict, deque
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from pyspark import SparkFiles as Sent
 from pyspark import cloudpickle
 from pyspark.sql import Row
 
@@ -63,6 +65,23 @@ class Parser:
         return open(row).read()
 
 
+class Missing(dict):
+    def __missing__(self, key):
+        return read(key)
+
+
+class Files(tuple):
+    __slots__ = ()
+
+    def text(self):
+        return read(self[0])
+
+
+class Noise(float):
+    def __radd__(self, other):
+        return other + random.random()
+
+
 class Held:
     def __init__(self, function):
         self.function = function
@@ -82,6 +101,10 @@ KNOWN = {
     "a Row": lambda row: Row(features=row[0], label=row[1]),
     "a method": "a b".split,
     "a parsed time": lambda row: datetime.datetime.strptime(row, "%Y"),
+    "functions of numpy": lambda row: np.add(row, np.absolute(FACTORS)),
+    "a function for each number": np.vectorize(scale),
+    "containers": partial(call, defaultdict(list, a=deque([scale, np.float64(1)]))),
+    "an array of objects": np.array([scale, "a"], object),
     "columns named like functions": lambda row: (row.id, row.open),
 }
 OPEN = {
@@ -108,6 +131,16 @@ OPEN = {
     "a source": Csv("a").read,
     "held by an object of ours": partial(call, Held(read)),
     "in a list": [scale, read],
+    "in a queue": deque([read]),
+    "in an array": np.array([read], object),
+    "called for missing keys": defaultdict(time.time),
+    "called for each number": np.vectorize(read),
+    "a dictionary of the user": Missing(),
+    "a tuple of the user": Files("a"),
+    "a number of the user": Noise(1.0),
+    "a text that numpy reads as the time": lambda row: row - np.datetime64("now"),
+    "a text that pandas reads as the date": lambda row: pd.Timestamp("Today") - row,
+    "a file sent by Spark": lambda row: Sent.get(row),
 }
 
 
@@ -121,6 +154,10 @@ def test_known(case):
 def test_open(case):
     assert not is_reproducible(OPEN[case])
     assert not is_command_reproducible(cloudpickle.dumps((OPEN[case], None)))
+
+
+def test_a_function_for_each_object():
+    assert not is_reproducible(np.frompyfunc(lambda row: row + time.time(), 1, 1))
 
 
 def test_what_cannot_be_loaded_is_open():
