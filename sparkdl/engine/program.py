@@ -77,7 +77,9 @@ class Program:
         self.steps, self._early = [], []
         backend.hold([array for tensor, array in self.arrays.items() if tensor in constants])
         nodes = list(filter(self._works, graph.nodes))
-        backend.choose_threads([node for node in nodes if node.outputs[0] not in constants])
+        early = [node for node in nodes if node.outputs[0] in constants]
+        rest = [node for node in nodes if node.outputs[0] not in constants]
+        backend.choose_threads(early, rest)
         for node in nodes:
             self._add(self._lower(node, strict), early=node.outputs[0] in constants)
         self.steps += [self._copy(tensor, to) for tensor, to in self.plan.copies]

@@ -92,11 +92,8 @@ class Backend(Protocol):
         backend without support for `constant_bindings` computes everything in each run.
         """
 
-    def choose_threads(self, nodes):
-        """Is told the nodes whose kernels each run calls, in their order, before `lower` gets them.
-
-        `lower` gets others as well: those that depend on constant bindings alone.
-        """
+    def choose_threads(self, *sequences):
+        """Is told all nodes that `lower` will get, as sequences whose kernels run in order."""
 
     def in_sequence(self, calls):
         """Returns the calls of a program, position by position, adapted to run in this order."""

@@ -53,7 +53,7 @@ class Reference:
     def program(self, graph, bindings=None, strict=False, tf32=False, constant_bindings=False):
         return Program(graph, self, bindings, strict, constant_bindings)
 
-    def choose_threads(self, nodes):
+    def choose_threads(self, *sequences):
         pass  # numpy's kernels choose themselves
 
     def in_sequence(self, calls):

@@ -133,7 +133,7 @@ class Cuda:
     def in_sequence(self, calls):
         return calls
 
-    def choose_threads(self, nodes):
+    def choose_threads(self, *sequences):
         pass  # the device has its own
 
     def leave_sequence(self):

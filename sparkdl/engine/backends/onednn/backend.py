@@ -135,9 +135,10 @@ class OneDnn(reference.Reference):
     def hold(self, arrays):
         self.session.hold(arrays)
 
-    def choose_threads(self, nodes):
+    def choose_threads(self, *sequences):
         team = pool()
-        self.alone = nodes_alone(nodes, 1 if team is None else team.get_size())
+        threads = 1 if team is None else team.get_size()
+        self.alone = set().union(*(nodes_alone(nodes, threads) for nodes in sequences))
 
     def in_sequence(self, calls):
         return in_sequence(calls)

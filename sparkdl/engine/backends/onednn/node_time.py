@@ -2,6 +2,10 @@
 
 from math import prod
 
+from sparkdl.engine.backends.onednn.rewrites.batch_norm_relu import (
+    BatchNormReluGradOp,
+    BatchNormReluOp,
+)
 from sparkdl.engine.backends.onednn.rewrites.recurrent_workspace import (
     FromWorkspaceOp,
     WithWorkspaceOp,
@@ -10,6 +14,7 @@ from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.ops.activation import EluOp, ErfOp, SigmoidOp, SoftplusOp, TanhOp
 from sparkdl.engine.ops.elementwise import ExpOp, LogOp, PowerOp
 from sparkdl.engine.ops.gelu import GeluGradOp, GeluOp
+from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp
 from sparkdl.engine.ops.random import UniformOp
 from sparkdl.engine.ops.recurrent.base import RecurrentOp
 from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
@@ -26,11 +31,16 @@ FLOPS, BYTES = 1e11, 4e10  # of a core per second: in products; read and written
 FORMULA = 5e-10  # seconds per number of what a polynomial computes, such as exp
 ROW = 2.5e-8  # seconds of a row of a softmax, however short
 WORTH_STEPS = 6e-5  # seconds of a recurrent step from which several threads pay
+WORTH_BARRIERS = 1e-4  # seconds from which they pay in a kernel whose threads wait for each other
 
 FORMULAS = ExpOp, LogOp, PowerOp, EluOp, TanhOp, SigmoidOp, SoftplusOp, ErfOp
 FORMULAS += GeluOp, GeluGradOp, SigmoidCrossEntropyOp, UniformOp
 ROWS = SoftmaxOp, SoftmaxGradOp, LogSoftmaxOp, LogSoftmaxGradOp, SoftmaxCrossEntropyOp
 STEP_BY_STEP = RecurrentOp, RecurrentGradOp, WithWorkspaceOp, FromWorkspaceOp
+
+# Their threads meet inside the kernel at barriers that never sleep: where another process has one
+# of the cores, each barrier waits until the system runs the missing thread, several milliseconds.
+WITH_BARRIERS = BatchNormOp, BatchNormGradOp, BatchNormReluOp, BatchNormReluGradOp
 
 
 def seconds_alone(node):
@@ -46,6 +56,13 @@ def seconds_beside(op, node):
     steps = [step for step, _ in op.steps] if isinstance(op, ChainOp) else [op]
     formulas = sum(isinstance(step, FORMULAS) for step in steps)
     return FORMULA * formulas * node.outputs[0].spec.size
+
+
+def needs_one_thread(node):
+    """Returns whether a node runs on one thread whatever runs before it."""
+    if isinstance(node.op, WITH_BARRIERS):
+        return seconds_alone(node) < WORTH_BARRIERS
+    return steps_are_small(node)
 
 
 def steps_are_small(node):

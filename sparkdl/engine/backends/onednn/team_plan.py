@@ -8,7 +8,7 @@ it: a dynamic program over the nodes finds the sequence of the least total time.
 
 from dataclasses import dataclass
 
-from sparkdl.engine.backends.onednn.node_time import seconds_alone, steps_are_small
+from sparkdl.engine.backends.onednn.node_time import needs_one_thread, seconds_alone
 
 # Measured with libgomp on virtual machines of two cores, for GOMP_SPINCOUNT=500. A server without a
 # hypervisor wakes a thread in some 10 microseconds.
@@ -58,7 +58,7 @@ def nodes_alone(nodes, threads):
     for node in nodes:
         seconds = seconds_alone(node)
         after = [state.alone(seconds) for state in states]
-        if not steps_are_small(node):
+        if not needs_one_thread(node):
             after += [min(together(states, seconds, threads), key=total)]
         states = not_worse(after)
     return {

@@ -8,6 +8,7 @@ from sparkdl.engine import ops
 from sparkdl.engine.backends.onednn import team_plan
 from sparkdl.engine.backends.onednn.team_plan import CALL, MEET, SPIN, WAKE, nodes_alone
 from sparkdl.engine.graph import Spec, Tensor
+from sparkdl.engine.ops.normalization import BatchNormOp
 from sparkdl.engine.ops.recurrent.gru import GruOp
 from sparkdl.engine.ops.softmax import SoftmaxCrossEntropyOp
 
@@ -24,6 +25,11 @@ def gru(n, steps, units):
     wide = 3 * units
     shapes = (n, steps, units), (units, wide), (units, wide), (wide,), (n, units)
     return GruOp()(*tensors(*shapes))[0].node
+
+
+def batch_norm(rows, columns):
+    gamma, beta = tensors((columns,), (columns,))
+    return BatchNormOp(epsilon=1e-5)(*tensors((rows, columns)), gamma, beta)[0].node
 
 
 def cross_entropy(rows):
@@ -66,11 +72,17 @@ SEQUENCES = {  # seconds on one thread: A where all of two threads are used, els
 }
 
 
+def test_kernels_that_spin_at_barriers_run_on_one_thread_if_they_are_small():
+    small, large = batch_norm(64, 512), batch_norm(8192, 512)
+    before = product(1024, 1024, 1024)
+    assert nodes_alone([before, small, before, large], 2) == {small}
+
+
 @pytest.fixture
 def as_numbers(monkeypatch):
     """Lets nodes be numbers: their seconds on one thread."""
     monkeypatch.setattr(team_plan, "seconds_alone", float)
-    monkeypatch.setattr(team_plan, "steps_are_small", lambda node: False)
+    monkeypatch.setattr(team_plan, "needs_one_thread", lambda node: False)
 
 
 class Seconds(float):

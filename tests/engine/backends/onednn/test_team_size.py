@@ -136,3 +136,14 @@ def test_planned_loops_use_all_threads_for_less_work(work, library):
         with team.alone():
             assert not team.is_worth(work)
     assert team.is_worth(work) == WORK[work][0]
+
+
+def test_what_is_computed_once_is_planned_apart(library):
+    """Small products of constant bindings run alone though a large one follows in each run."""
+    x, w, v = tensors((512, 512), (512, 16), (16, 512))
+    graph = Graph({"x": x, "w": w, "v": v}, {"y": ops.matmul(x, ops.matmul(w, v))})
+    held = {name: np.ones(graph.inputs[name].shape, np.float32) for name in ("w", "v")}
+    program = base.get("onednn").program(graph, held, constant_bindings=True)
+    small, large = graph.outputs["y"].node.inputs[1].node, graph.outputs["y"].node
+    assert small in program.backend.alone
+    assert large not in program.backend.alone
