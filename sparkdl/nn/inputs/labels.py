@@ -26,13 +26,13 @@ def check_labels(conf):
 
 
 def label_requirements(place):
-    """Returns the kind, shape and number of units of an output's labels, and a label of no class.
+    """Returns the kind, shape and number of units of an output's labels, and a label that is none.
 
-    That is what the loss ignores, or None.
+    That is what the loss ignores, unless it is a class, or None.
     """
     ignored = getattr(getattr(place.layer, "loss", None), "ignore_label", None)
     kind, units = place.layer.label_kind, units_of(place)
-    is_class = kind != "class" or ignored is None or 0 <= ignored < units
+    is_class = kind == "class" and ignored is not None and 0 <= ignored < units
     return kind, place.label_shape, units, None if is_class else ignored
 
 

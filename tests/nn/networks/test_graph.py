@@ -30,7 +30,7 @@ from sparkdl.nn import (
     initial_params,
 )
 from sparkdl.nn.execution.replica import Replica
-from sparkdl.nn.losses import Dice, SoftmaxCrossEntropy
+from sparkdl.nn.losses import Dice, Mae, Mse, SoftmaxCrossEntropy
 from sparkdl.nn.networks.graph import topological_order
 from tests.nn.layer_cases import LAYERS
 from tests.support.tables import for_all
@@ -402,6 +402,14 @@ def test_a_label_that_is_no_class_is_ignored_by_all_outputs_that_share_it():
         shared_labels(first={"loss": Dice()}, **alone)
     assert shared_labels(first=alone, loss=Dice(ignore_label=255))
     assert shared_labels(first={"loss": SoftmaxCrossEntropy(ignore_label=0)}, loss=Dice())
+
+
+def test_a_value_that_is_missing_is_ignored_by_all_outputs_that_share_it():
+    """Another output would learn from it."""
+    alone = {"loss": Mse(ignore_label=-1)}
+    with pytest.raises(ConfigError, match="share.*3 units and .*3 units, ignore_label -1"):
+        shared_labels(first=alone, loss="mae")
+    assert shared_labels(first=alone, loss=Mae(ignore_label=-1))
 
 
 @pytest.mark.parametrize("name", NOT_SHARED)
