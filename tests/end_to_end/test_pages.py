@@ -75,8 +75,10 @@ def test_each_page_with_code_says_what_it_prints():
 def test_page_runs(page, request, run, tmp_path):
     if page in NEEDS:
         pytest.importorskip(NEEDS[page], reason="python build.py test --torch has it")
-    request.getfixturevalue("spark")
+    context = request.getfixturevalue("spark").sparkContext
+    before = {*context._jsc.getPersistentRDDs()}
     names, text = run(page)
+    assert {*context._jsc.getPersistentRDDs()} <= before, "a page gives back what it caches"
     assert re.search(PRINTS[page], text, re.DOTALL), text
     CHECKS.get(page, lambda *_: None)(names, text, tmp_path)
 

@@ -27,7 +27,7 @@ from sparkdl.errors import DataError, text_of
 MAGIC = b"\x89HDF\r\n\x1a\n"
 ENDINGS = (".h5", ".hdf5", ".he5")
 DEFLATED = 1032  # largest expansion factor of deflate
-MOST_LINKS, MOST_NAMES = 1000, 100  # links examined, and names listed, for an error message
+MOST_LINKS = 1000  # links examined for an error message
 DEEPEST = 16  # nesting of groups that is examined for it
 NAME = Text(what="the name of a dataset")
 
@@ -151,7 +151,7 @@ def find_dataset(path, file, name):
 def dataset_paths(file):
     """Returns the paths of the first datasets in a file, outer groups first."""
     links = islice(links_below(file), MOST_LINKS)
-    return [path for path, kind in links if kind is h5py.Dataset][:MOST_NAMES]
+    return [path for path, kind in links if kind is h5py.Dataset]
 
 
 def links_below(file):

@@ -77,11 +77,11 @@ def test_a_path_that_is_not_there_gets_its_nearest(tmp_path):
         file["train/soft"] = h5py.SoftLink("/label")
         for i in range(110):
             file[f"train/{i:03}"] = file["label"]
-        expected = ["label", *(f"train/{i:03}" for i in range(99))]
+        expected = ["label", *(f"train/{i:03}" for i in range(19))]
     for name in ("train/y", "/train/y", "train/x/y", "x"):
         with pytest.raises(DataError) as caught:
             HDF5(f"{tmp_path}/a.h5", features=name).splits()
-        text = f"{tmp_path}/a.h5: has no column '{name.lstrip('/')}'; columns are {expected}"
+        text = f"{tmp_path}/a.h5: has no column '{name.lstrip('/')}'; columns are {expected} and"
         assert str(caught.value).startswith(text)
     with pytest.raises(DataError, match="did you mean 'train/017'"):
         HDF5(f"{tmp_path}/a.h5", features="train/O17").splits()
