@@ -7,7 +7,7 @@ from sparkdl.nn.inputs.labels import label_requirements
 
 def labels_of(place, n, rng):
     """Returns labels (n, ...) of the output at `place`."""
-    loss, (kind, shape, units) = place.layer.loss, label_requirements(place)
+    loss, (kind, shape, units, _) = place.layer.loss, label_requirements(place)
     if loss.type_name in MADE:
         return MADE[loss.type_name](loss, (n, *shape), place, rng)
     if kind == "class":
