@@ -84,7 +84,7 @@ KNOWN = {
     "RDD of files": lambda spark, path: files(spark, path).rdd,
     "union": lambda spark, path: rdd(spark).union(text(spark, path)),
     "DataFrame": frame,
-    "DataFrame of an RDD": lambda spark, _: rdd(spark).toDF(TYPES),
+    "DataFrame of an RDD": lambda spark, _: spark.createDataFrame(rdd(spark), TYPES),
     "range": of_range,
     "files": files,
     "cached": lambda spark, _: computed(of_range(spark).cache()),
@@ -286,7 +286,9 @@ UNKNOWN = {
     "a function that reads, below others": lambda spark, _: (
         rdd(spark).map(opened).groupByKey().map(tuple)
     ),
-    "a DataFrame of such an RDD": lambda spark, _: rdd(spark).map(opened).toDF(TYPES),
+    "a DataFrame of such an RDD": lambda spark, _: spark.createDataFrame(
+        rdd(spark).map(opened), TYPES
+    ),
     "a DataFrame of a function that reads": of_function(opened),
     "the RDD of such a DataFrame": lambda spark, path: of_function(opened)(spark).rdd,
     "a function of tables that reads": over_tables(opened),

@@ -72,7 +72,7 @@ def test_rows_of_a_changed_file_that_a_function_reads(in_frame, keeps, spark, sc
     given = pairs(spark).map(scaled(factor))
     if in_frame:
         rows = given.map(lambda row: (row[0].tolist(), int(row[1])))
-        given = rows.toDF("features array<float>, label int")
+        given = spark.createDataFrame(rows, "features array<float>, label int")
     before = fit(sc, given)
     factor.write_text("2")
     assert before[1] != (after := fit(sc, given))[1]
