@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.nn.losses.base import units_axis
 
 
 def check_labels(conf):
@@ -38,7 +39,7 @@ def label_requirements(place):
 
 def units_of(place):
     """Returns the number of classes or values of an output."""
-    return place.out_shape[0] if len(place.out_shape) > 2 else place.out_shape[-1]
+    return place.out_shape[units_axis(place.out_shape)]
 
 
 def describe_labels(place):

@@ -16,6 +16,10 @@ SMOOTHING = (
     "Share of each label that is spread evenly over {over}, as Keras's and PyTorch's "
     "label_smoothing; the loss of evaluations has it, too."
 )
+FOCUSING = (
+    "Exponent of 1 - p, by which the focal loss reduces the loss of what is predicted well; the "
+    "paper's is 2. 0: the cross entropy."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +100,17 @@ class PerUnit(Loss, abstract=True):
     def per_example(self, z: Value, labels: Value) -> Value:
         terms = weight_terms(self.terms(z, labels), self.unit_weights)
         return ops.mean(terms, axes=(1,)) if self.averaged else ops.sum(terms, axes=(1,))
+
+
+def units_axis(shape: Shape) -> int:
+    """Returns the axis of units of one example's z: the first of images, else the last."""
+    return 0 if len(shape) > 2 else -1
+
+
+def units_last(z: Value) -> Shape:
+    """Returns the permutation of axes that moves the units to the end."""
+    rank = len(z.shape)
+    return (0, *range(2, rank), 1) if rank > 3 else tuple(range(rank))
 
 
 def weight_terms(terms: Value, weights: Value) -> Value:

@@ -10,6 +10,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import (
+    FOCUSING,
     SMOOTHING,
     WEIGHTS,
     Loss,
@@ -62,12 +63,7 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
     label_smoothing: float = option(
         Number(minimum=0, maximum=1), SMOOTHING.format(over="all classes"), default=0.0
     )
-    focal_gamma: float = option(
-        Number(minimum=0),
-        "Exponent of 1 - p, by which the focal loss reduces the loss of what is predicted well; "
-        "the paper's is 2. 0: the cross entropy.",
-        default=0.0,
-    )
+    focal_gamma: float = option(Number(minimum=0), FOCUSING, default=0.0)
 
     def validate(self) -> None:
         super().validate()

@@ -6,7 +6,7 @@ from sparkdl.config import Boolean, Choice, Integer, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value
-from sparkdl.nn.losses.base import Loss, count_labels, differs
+from sparkdl.nn.losses.base import Loss, count_labels, differs, units_axis, units_last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ class Dice(Loss, name="dice"):
         rank = len(z.shape)
         if rank < 4:
             return self.probabilities(z)
-        p = self.probabilities(ops.transpose(z, (0, *range(2, rank), 1)))
+        p = self.probabilities(ops.transpose(z, units_last(z)))
         return ops.transpose(p, (0, rank - 1, *range(1, rank - 1)))
 
     def probabilities(self, z: Value) -> Value:
@@ -112,13 +112,7 @@ class Dice(Loss, name="dice"):
         return ops.sub(1.0, ops.mean(found, axes=(1,)) if self.per_unit else found)
 
 
-def units_axis(shape: Any) -> int:
-    """Returns the axis of units of one example: the first of images, else the last."""
-    return 0 if len(shape) > 2 else -1
-
-
 def by_place(x: Value) -> Value:
     """Returns x, whose units are the first axis of images, else the last, as (n, places, units)."""
-    rank = len(x.shape)
-    x = ops.transpose(x, (0, *range(2, rank), 1)) if rank > 3 else x
+    x = ops.transpose(x, units_last(x))
     return ops.reshape(x, (x.shape[0], -1, x.shape[-1]))

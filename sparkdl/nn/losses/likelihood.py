@@ -4,6 +4,7 @@ from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import (
+    FOCUSING,
     SMALLEST,
     SMOOTHING,
     PerUnit,
@@ -45,12 +46,7 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
     label_smoothing: float = option(
         Number(minimum=0, maximum=1), SMOOTHING.format(over="0 and 1"), default=0.0
     )
-    focal_gamma: float = option(
-        Number(minimum=0),
-        "Exponent of 1 - p, by which the focal loss reduces the loss of what is predicted well; "
-        "the paper's is 2. 0: the cross entropy.",
-        default=0.0,
-    )
+    focal_gamma: float = option(Number(minimum=0), FOCUSING, default=0.0)
     focal_alpha: float | None = option(
         Number(minimum=0, maximum=1),
         "Weight of the label 1, where that of 0 is 1 - alpha; the paper's is 0.25. None: 1 for "

@@ -13,7 +13,7 @@ from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.jobs.running_context import require_running
-from sparkdl.spark.records.feature_columns import Columns, join_features
+from sparkdl.spark.records.feature_columns import Columns, join_beside
 from sparkdl.spark.records.records import Change, Changes, Data, SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 
@@ -74,8 +74,7 @@ class ExampleLosses:
         transform = self.transform_for(data, transform)
         schema = schema_of(self.conf, True, transform)
         if is_frame(data):
-            keep = data.columns if keep is None and not isinstance(features, str) else keep
-            data, features = join_features(data, features)
+            data, features, keep = join_beside(data, features, keep)
             columns = schema.fields(features, label, None, data.columns)
             frame = predictions.narrow_frame(data, columns.values(), keep)
             compute = partial(predictions.loss_column, loss)

@@ -34,7 +34,7 @@ from sparkdl.spark.jobs.sent_function import SentFunction
 from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue, share_if_changed
 from sparkdl.spark.jobs.user_code import check_pickles
-from sparkdl.spark.records.feature_columns import Columns, join_features
+from sparkdl.spark.records.feature_columns import Columns, join_beside
 from sparkdl.spark.records.records import (
     Change,
     Changes,
@@ -312,8 +312,7 @@ class NetworkInUse(ExampleLosses):
 
     def _add_columns(self, frame, features, transform, new, compute, device, keep, layers):
         schema = schema_of(self.conf, labels=False, transform=transform)
-        keep = frame.columns if keep is None and not isinstance(features, str) else keep
-        frame, features = join_features(frame, features)
+        frame, features, keep = join_beside(frame, features, keep)
         columns = schema.fields(features, names=frame.columns)
         frame = predictions.narrow_frame(frame, columns.values(), keep)
         parts = features, transform, new, compute, device, keep, layers

@@ -42,6 +42,16 @@ def join_features(data, features):
     return with_array(data, names, to, joined), joined
 
 
+def join_beside(frame, features, keep):
+    """Returns (the DataFrame, the column of features, `keep`) for columns that are added to it.
+
+    `keep` are the columns to keep, None all: what `join_features` adds is none of them.
+    """
+    if keep is None and not isinstance(features, str):
+        keep = frame.columns
+    return *join_features(frame, features), keep
+
+
 def with_array(frame, names, kind, joined):
     """Returns the DataFrame with a column of arrays of some columns, whatever their names."""
     from pyspark.sql import functions as F  # which executors do not need

@@ -20,7 +20,6 @@ from sparkdl.nn import (
     MaxPool1D,
     MaxPool2D,
     Merge,
-    NetworkConf,
     Output,
     Permute,
     PositionEmbedding,
@@ -29,13 +28,8 @@ from sparkdl.nn import (
 )
 from sparkdl.nn.networks.graph_builder import GraphBuilder
 from sparkdl.nn.zoo.transformer_blocks import Blocks
+from tests.benchmarks.cpu.our_untuned import stack
 from tests.benchmarks.cpu.workloads import SECOND_DRAW
-
-
-def stack(name, *layers, output=Output):
-    """Returns the layers, and an output for a workload's classes."""
-    shape, classes = SECOND_DRAW[name]["shape"], SECOND_DRAW[name]["classes"]
-    return NetworkConf(input_shape=shape, layers=[*layers, output(units=classes)])
 
 
 def graph(name):

@@ -22,13 +22,13 @@ from sparkdl.nn import (
 )
 from sparkdl.nn.networks.graph_builder import GraphBuilder
 from sparkdl.nn.zoo.transformer_blocks import Blocks
-from tests.benchmarks.cpu.workloads import UNTUNED
+from tests.benchmarks.cpu.workloads import UNTUNED, WORKLOADS
 
 
-def stack(name, *layers):
+def stack(name, *layers, output=Output):
     """Returns the layers, and an output for a workload's classes."""
-    shape, classes = UNTUNED[name]["shape"], UNTUNED[name]["classes"]
-    return NetworkConf(input_shape=shape, layers=[*layers, Output(units=classes)])
+    workload = WORKLOADS[name]
+    return NetworkConf(input_shape=workload.shape, layers=[*layers, output(units=workload.classes)])
 
 
 def table_mlp():

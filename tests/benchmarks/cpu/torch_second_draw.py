@@ -1,22 +1,11 @@
 """torch's side of the second draw of networks, with as many parameters as ours."""
 
-from itertools import pairwise
-
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.benchmarks.cpu.torch_untuned import First, Places
+from tests.benchmarks.cpu.torch_untuned import First, Places, dense, stack
 from tests.benchmarks.cpu.workloads import SECOND_DRAW
-
-
-def stack(name, width, *layers):
-    return nn.Sequential(*layers, nn.Linear(width, SECOND_DRAW[name]["classes"]))
-
-
-def dense(sizes, activation):
-    for before, after in pairwise(sizes):
-        yield from (nn.Linear(before, after), activation())
 
 
 class Shortcut(nn.Module):

@@ -6,13 +6,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.benchmarks.cpu.workloads import UNTUNED
+from tests.benchmarks.cpu.workloads import UNTUNED, WORKLOADS
 
 CHANNELS_FIRST = {"signal_cnn", "dilated_cnn"}  # ours are steps first
 
 
 def stack(name, width, *layers):
-    return nn.Sequential(*layers, nn.Linear(width, UNTUNED[name]["classes"]))
+    return nn.Sequential(*layers, nn.Linear(width, WORKLOADS[name].classes))
 
 
 def dense(sizes, activation):

@@ -9,6 +9,7 @@ from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.losses import Loss
+from sparkdl.nn.losses.base import units_axis, units_last
 
 OF_BATCH = ("valid", "total")  # reductions that join the losses of all examples
 REDUCTIONS = ("mean", "sum", "full", *OF_BATCH)
@@ -141,17 +142,6 @@ class ScoredLayer(Layer, abstract=True):
         if self.reduction == "full":
             return total / each.shape[1]
         return total / each.shape[1] if mask is None else total / ops.maximum(ops.sum(mask, 1), 1.0)
-
-
-def units_axis(out_shape: Shape) -> int:
-    """Returns the axis of units of one example's z: the first of images, else the last."""
-    return 0 if len(out_shape) > 2 else -1
-
-
-def units_last(z: Value) -> Shape:
-    """Returns the permutation of axes that moves the units to the end."""
-    rank = len(z.shape)
-    return (0, *range(2, rank), 1) if rank > 3 else tuple(range(rank))
 
 
 def flat(z: Value) -> Value:

@@ -10,8 +10,9 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.run import Run
-from sparkdl.nn.layers.outputs.base import ScoredLayer, flat, units_axis, units_last
+from sparkdl.nn.layers.outputs.base import ScoredLayer, flat
 from sparkdl.nn.losses import SoftmaxCrossEntropy
+from sparkdl.nn.losses.base import units_axis, units_last
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,14 +15,10 @@ from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.graph import Spec, Tensor
 from sparkdl.engine.ops.activation import TanhOp
 from sparkdl.engine.ops.elementwise import AddOp
-from sparkdl.engine.ops.recurrent.gru import GruOp
 from sparkdl.engine.ops.softmax import SoftmaxCrossEntropyOp, SoftmaxOp
+from tests.engine.backends.onednn.nodes import gru, tensors
 
 SQUARE = 1000, 1000
-
-
-def tensors(*shapes):
-    return [Tensor(Spec(shape)) for shape in shapes]
 
 
 def chain_of_formulas():
@@ -54,12 +50,6 @@ NODES = {
 def test_what_takes_time_is_counted(name):
     make, seconds = NODES[name]
     assert seconds_alone(make()) == pytest.approx(seconds, rel=1e-6)
-
-
-def gru(n, steps, units):
-    wide = 3 * units
-    shapes = (n, steps, units), (units, wide), (units, wide), (wide,), (n, units)
-    return GruOp()(*tensors(*shapes))[0].node
 
 
 @pytest.mark.parametrize(("node", "small"), [(gru(32, 100, 64), True), (gru(64, 10, 512), False)])

@@ -9,22 +9,12 @@ from sparkdl.engine.backends.onednn import team_plan
 from sparkdl.engine.backends.onednn.team_plan import CALL, MEET, SPIN, WAKE, nodes_alone
 from sparkdl.engine.graph import Spec, Tensor
 from sparkdl.engine.ops.normalization import BatchNormOp
-from sparkdl.engine.ops.recurrent.gru import GruOp
 from sparkdl.engine.ops.softmax import SoftmaxCrossEntropyOp
-
-
-def tensors(*shapes):
-    return [Tensor(Spec(shape)) for shape in shapes]
+from tests.engine.backends.onednn.nodes import gru, tensors
 
 
 def product(m, k, n):
     return ops.matmul(*tensors((m, k), (k, n))).node
-
-
-def gru(n, steps, units):
-    wide = 3 * units
-    shapes = (n, steps, units), (units, wide), (units, wide), (wide,), (n, units)
-    return GruOp()(*tensors(*shapes))[0].node
 
 
 def batch_norm(rows, columns):

@@ -9,8 +9,9 @@ from sparkdl.engine import ops
 from sparkdl.engine.backends import base
 from sparkdl.engine.backends.onednn import backend, team_size
 from sparkdl.engine.backends.onednn.team_size import OneThread, in_sequence
-from sparkdl.engine.graph import Graph, Spec, Tensor
+from sparkdl.engine.graph import Graph
 from sparkdl.engine.native.threads import ThreadPool
+from tests.engine.backends.onednn.nodes import tensors
 
 
 class Library:
@@ -39,10 +40,6 @@ def library(monkeypatch):
     for module in (team_size, backend):
         monkeypatch.setattr(module, "pool", lambda: pool)
     return library
-
-
-def tensors(*shapes):
-    return [Tensor(Spec(shape)) for shape in shapes]
 
 
 SEQUENCES = {  # o: on one thread, a: on all
