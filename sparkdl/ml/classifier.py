@@ -12,12 +12,13 @@ from pyspark.sql import DataFrame
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError
-from sparkdl.ml.columns import keep_own_name, only_names
+from sparkdl.ml.columns import keep_own_name, one_label
 from sparkdl.ml.estimator import NetworkEstimator
 from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.fit import fit_network
 from sparkdl.ml.model import NetworkModel
 from sparkdl.ml.outputs import check_names, class_count, fields_of, is_flat, kind_of_output
+from sparkdl.ml.params import HasSeveralFeatures
 from sparkdl.ml.training_params import HasClassWeights
 from sparkdl.nn import Conf
 from sparkdl.nn.execution.forward import Z
@@ -39,7 +40,9 @@ from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
 
 
-class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClassWeights):
+class SparkNetworkClassifier(
+    HasSeveralFeatures, ProbabilisticClassifier, NetworkEstimator, HasClassWeights
+):
     """Classifies records with a network trained on Spark's executors.
 
     The network ends in an output with a probability for each class (`Output(units=3)`), or in a
@@ -54,9 +57,10 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         How workers train, and on which device they and the model compute.
     preprocessing : member of sparkdl.transforms, or JSON, optional
         Transform of the features, in training and inference; saved with the model.
-    featuresCol : str, default "features"
-        Vectors (dense or sparse), lists of numbers, binary (bytes as numbers),
-        or images of one size, as spark.read.format("image") gives them (BGR).
+    featuresCol : str or list of str, default "features"
+        A column, or one for each input in the network's order: vectors (dense or sparse), lists of
+        numbers, binary (bytes as numbers), or images of one size, as spark.read.format("image")
+        gives them (BGR). By default several inputs read columns of their names.
     labelCol : str, default "label"
         Classes from 0 on. Texts are indexed first: StringIndexer(inputCol=..., outputCol="label"),
         whose names of classes the model keeps.
@@ -119,7 +123,7 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         network: Conf | Network | str | None = None,
         master: TrainingMaster | str | None = None,
         preprocessing: Transform | str | None = None,
-        featuresCol: str = "features",
+        featuresCol: str | list[str] = "features",
         labelCol: str = "label",
         predictionCol: str = "prediction",
         probabilityCol: str = "probability",
@@ -155,7 +159,7 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
             check_network(self, conf)
             check_names(self)
             given = self.getFeaturesCol(), self.getLabelCol()
-            return only_names(self, conf, *given, dataset.columns)
+            return one_label(self, conf, *given, dataset.columns)
 
         network, history = fit_network(self, dataset, names)
         labels = class_names(dataset.schema[self.getLabelCol()])
@@ -195,7 +199,7 @@ def thresholds_of(stage: Any, conf: Conf) -> tuple[float, ...] | None:
 
 
 class SparkNetworkClassificationModel(
-    NetworkModel, HasClassWeights, ProbabilisticClassificationModel
+    NetworkModel, HasSeveralFeatures, HasClassWeights, ProbabilisticClassificationModel
 ):
     """Model of SparkNetworkClassifier.
 
@@ -259,7 +263,10 @@ class SparkNetworkClassificationModel(
         return ThresholdEvaluator(conf, transform, kind_of_output(conf.main), thresholds)
 
     def predict(self, value: Any) -> float:
-        """Returns the class of one record, a vector or array, computed in this process."""
+        """Returns the class of one record, computed in this process.
+
+        It is a vector or an array, or {input: array} for a network of several inputs.
+        """
         return float(predict_class(self._probabilities(value), self._thresholds())[0])
 
     def predictProbability(self, value: Any) -> DenseVector:

@@ -10,22 +10,19 @@ from sparkdl.nn import Conf
 GENERAL = "SparkNetworkEstimator takes several"
 
 
-def only_names(
-    owner: Any, conf: Conf, features: str, label: str, known: Collection[str] = ()
+def one_label(
+    owner: Any,
+    conf: Conf,
+    features: str | list[str],
+    label: str,
+    known: Collection[str] = (),
 ) -> tuple[dict, dict]:
-    """Returns ({column of a batch: column of a DataFrame} of features, of labels).
-
-    `known` are the columns of the DataFrame; see `own_name`.
-
-    Raises ConfigError if a network has several inputs, or labels.
-    """
-    kind = type(owner).__name__
-    for what, columns in ("inputs", conf.record_shapes), ("labels", conf.label_columns):
-        if len(columns) != 1:
-            got = f"{len(columns)}: {list(columns)}"
-            raise ConfigError(f"{kind}.network must have one of {what}, got {got}; {GENERAL}")
-    name = own_name(owner, conf, features, known)
-    return dict.fromkeys(conf.record_shapes, name), dict.fromkeys(conf.label_columns, label)
+    """Returns the same as `several_names`; ConfigError for a network of several label columns."""
+    if len(conf.label_columns) != 1:
+        got = f"{len(conf.label_columns)}: {[*conf.label_columns]}"
+        kind = type(owner).__name__
+        raise ConfigError(f"{kind}.network must have one column of labels, got {got}; {GENERAL}")
+    return several_names(owner, conf, features, label, known)
 
 
 def own_name(owner: Any, conf: Conf, given: str, known: Collection[str]) -> str:
@@ -53,9 +50,10 @@ def several_names(
     label: str | list[str],
     known: Collection[str] = (),
 ) -> tuple[dict, dict]:
-    """Returns the same as `only_names`, for any number of columns of inputs and labels.
+    """Returns ({column of a batch: column of a DataFrame} of features, of labels).
 
-    A bag has a column of ids, and perhaps one of weights.
+    A bag has a column of ids, and perhaps one of weights. `known` are the columns of the DataFrame;
+    see `own_name`.
     """
     columns = [*conf.record_shapes]
     if len(columns) == 1 and isinstance(features, str):

@@ -10,9 +10,10 @@ from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DoubleType, StructType
 
-from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.data.records.schema import FEATURES
 from sparkdl.errors import ConfigError
-from sparkdl.ml.columns import only_names
+from sparkdl.ml.columns import one_label
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
 from sparkdl.ml.rows import ReadColumns, named_columns, require_frame, weights_to_evaluate
@@ -71,7 +72,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
 
     def _names(self, known):
         given = self.getFeaturesCol(), self.getLabelCol()
-        return only_names(self, self.network.conf, *given, known)
+        return one_label(self, self.network.conf, *given, known)
 
     def outputs(self) -> list[OutputColumns]:
         """Returns the columns that `transform` adds."""
@@ -202,12 +203,17 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         return kept
 
     def layer_values(self, value: Any, *layers: str) -> list[np.ndarray]:
-        """Returns the outputs of layers for one record, computed in this process."""
-        x = np.asarray(value.toArray() if hasattr(value, "toArray") else value)[np.newaxis]
+        """Returns the outputs of layers for one record, computed in this process.
+
+        `value` is a vector or an array, or {input: one} for a network of several inputs.
+        """
+        given = value if isinstance(value, dict) else {FEATURES: value}
+        columns = {name: as_array(one)[np.newaxis] for name, one in given.items()}
         preprocessing = self.getPreprocessing()
-        batch = self._schema().check(Batch.of(x), "the value")
+        records = Batch(columns=columns, ids=record_ids(0, 0, 1))
+        batch = self._schema().check(records, "the value")
         batch = batch if preprocessing is None else preprocessing(batch)
-        results = self.network.features(batch.features, layers)
+        results = self.network.features(batch.columns, layers)
         return [results[name][0] for name in layers]
 
     @property
@@ -229,3 +235,8 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
     def __getstate__(self) -> dict[str, Any]:
         network = Network(self.network.conf, self.network.state, self.network.device)
         return vars(self) | {"network": network, "_spark_network": None}  # without runtime state
+
+
+def as_array(value: Any) -> np.ndarray:
+    """Returns a vector of pyspark.ml, or lists of numbers, as an array."""
+    return np.asarray(value.toArray() if hasattr(value, "toArray") else value)

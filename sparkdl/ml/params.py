@@ -202,10 +202,8 @@ class FitParams(
         return self._set(restoreBestWeights=value)
 
 
-class SeveralColumns(
-    HasFeaturesCol, HasLabelCol, HasPredictionCol, HasProbabilityCol, HasRawPredictionCol
-):
-    """Params for names of columns, each of which may be a list of them."""
+class HasSeveralFeatures(HasFeaturesCol):
+    """Param for the names of feature columns, of which there may be several."""
 
     featuresCol: "Param[Any]" = Param(
         Params._dummy(),
@@ -214,6 +212,17 @@ class SeveralColumns(
         "have columns of their own names.",
         typeConverter=to_names,
     )
+
+    def setFeaturesCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `featuresCol`."""
+        return self._set(featuresCol=value)
+
+
+class SeveralColumns(
+    HasSeveralFeatures, HasLabelCol, HasPredictionCol, HasProbabilityCol, HasRawPredictionCol
+):
+    """Params for names of columns, each of which may be a list of them."""
+
     labelCol: "Param[Any]" = Param(
         Params._dummy(),
         "labelCol",
@@ -240,10 +249,6 @@ class SeveralColumns(
         "column name for what the probabilities are made of, as predictionCol.",
         typeConverter=to_names,
     )
-
-    def setFeaturesCol(self, value: str | list[str]) -> Self:
-        """Sets the value of `featuresCol`."""
-        return self._set(featuresCol=value)
 
     def setLabelCol(self, value: str | list[str]) -> Self:
         """Sets the value of `labelCol`."""

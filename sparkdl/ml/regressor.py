@@ -10,11 +10,12 @@ from pyspark.sql import DataFrame
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError
-from sparkdl.ml.columns import keep_own_name, only_names
+from sparkdl.ml.columns import keep_own_name, one_label
 from sparkdl.ml.estimator import NetworkEstimator
 from sparkdl.ml.fit import fit_network
 from sparkdl.ml.model import NetworkModel
 from sparkdl.ml.outputs import fields_of
+from sparkdl.ml.params import HasSeveralFeatures
 from sparkdl.nn import Conf
 from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
 from sparkdl.training.masters.base import TrainingMaster
@@ -23,7 +24,7 @@ from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
 
 
-class SparkNetworkRegressor(Regressor, NetworkEstimator):
+class SparkNetworkRegressor(HasSeveralFeatures, Regressor, NetworkEstimator):
     """Predicts numbers with a network trained on Spark's executors.
 
     The network ends in an output of values, such as `Output(units=1, loss="mse")`. The same Params
@@ -37,9 +38,10 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
         How workers train, and on which device they and the model compute.
     preprocessing : member of sparkdl.transforms, or JSON, optional
         Transform of the features, in training and inference; saved with the model.
-    featuresCol : str, default "features"
-        Vectors (dense or sparse), lists of numbers, binary (bytes as numbers),
-        or images of one size, as spark.read.format("image") gives them (BGR).
+    featuresCol : str or list of str, default "features"
+        A column, or one for each input in the network's order: vectors (dense or sparse), lists of
+        numbers, binary (bytes as numbers), or images of one size, as spark.read.format("image")
+        gives them (BGR). By default several inputs read columns of their names.
     labelCol : str, default "label"
         A number, or a list or vector of as many as the output has units.
     predictionCol : str, default "prediction"
@@ -90,7 +92,7 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
         network: Conf | Network | str | None = None,
         master: TrainingMaster | str | None = None,
         preprocessing: Transform | str | None = None,
-        featuresCol: str = "features",
+        featuresCol: str | list[str] = "features",
         labelCol: str = "label",
         predictionCol: str = "prediction",
         maxIter: int = 1,
@@ -117,7 +119,7 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
         def names(conf):
             check_network(self, conf)
             given = self.getFeaturesCol(), self.getLabelCol()
-            return only_names(self, conf, *given, dataset.columns)
+            return one_label(self, conf, *given, dataset.columns)
 
         network, history = fit_network(self, dataset, names)
         model = self.model_with_values(SparkNetworkRegressionModel(network, history))
@@ -135,7 +137,7 @@ def check_network(stage: Any, conf: Conf) -> None:
         )
 
 
-class SparkNetworkRegressionModel(NetworkModel, RegressionModel[Any]):
+class SparkNetworkRegressionModel(NetworkModel, HasSeveralFeatures, RegressionModel[Any]):
     """Model of SparkNetworkRegressor.
 
     It has the Params of its fit, so it shows what a param map chose: `model.getMaxIter()`. It lacks
@@ -158,6 +160,9 @@ class SparkNetworkRegressionModel(NetworkModel, RegressionModel[Any]):
         return fields_of(self.network.conf, output)
 
     def predict(self, value: Any) -> Any:
-        """Returns the value, or the array of values, of one record, computed in this process."""
+        """Returns the value, or the array of values, of one record, computed in this process.
+
+        A record is a vector or an array, or {input: array} for a network of several inputs.
+        """
         [y] = self.layer_values(value, self.network.conf.main.name)
         return float(y[0]) if y.shape == (1,) else y

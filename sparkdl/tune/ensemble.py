@@ -9,7 +9,6 @@ import numpy as np
 from pyspark import SparkContext
 from pyspark.ml import Model
 from pyspark.ml.param.shared import (
-    HasFeaturesCol,
     HasLabelCol,
     HasPredictionCol,
     HasProbabilityCol,
@@ -18,14 +17,14 @@ from pyspark.ml.param.shared import (
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.errors import ConfigError, brief
 from sparkdl.ml.classifier import thresholds_of
-from sparkdl.ml.columns import only_names
+from sparkdl.ml.columns import one_label
 from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.outputs import fields_of, is_flat, kind_of_output
-from sparkdl.ml.params import StageParams
+from sparkdl.ml.params import HasSeveralFeatures, StageParams
 from sparkdl.ml.persistence import SavedStage
 from sparkdl.ml.rows import ReadColumns, named_columns, require_frame, weights_to_evaluate
 from sparkdl.ml.training_params import HasClassWeights, TrainingParams
@@ -52,7 +51,7 @@ class EnsembleModel(
     StageParams,
     TrainingParams,
     HasClassWeights,
-    HasFeaturesCol,
+    HasSeveralFeatures,
     HasLabelCol,
     HasPredictionCol,
     HasProbabilityCol,
@@ -68,7 +67,7 @@ class EnsembleModel(
     Parameters
     ----------
     networks : sequence of Network
-        Networks with one input and one output each, for the same records and labels.
+        Networks with one output each, for the same records and labels.
     voting : "soft", "hard" or "weighted"
         "soft", "weighted": the mean of the probabilities, or of the values, with `weights` where
         there are any. "hard": the class that most networks predict, the first of equals.
@@ -99,10 +98,6 @@ class EnsembleModel(
         check_members(self)
         self._shared: Any = None
 
-    def setFeaturesCol(self, value: str) -> Self:
-        """Sets the value of `featuresCol`."""
-        return self._set(featuresCol=value)
-
     def setLabelCol(self, value: str) -> Self:
         """Sets the value of `labelCol`."""
         return self._set(labelCol=value)
@@ -132,13 +127,16 @@ class EnsembleModel(
     def predict(self, features: Any) -> np.ndarray:
         """Returns the combined prediction for features (n, ...), computed in this process.
 
+        Networks of several inputs take {input: features}.
         Probabilities (n, classes), with "hard" shares of the votes, or values (n, k).
         """
         preprocessing = self.getPreprocessing()
         schema = schema_of(self._conf, labels=False, transform=preprocessing)
-        batch = schema.check(Batch.of(Arrays(features).features), "features")
+        columns = Arrays(features).columns
+        ids = record_ids(0, 0, len(next(iter(columns.values()))))
+        batch = schema.check(Batch(columns=columns, ids=ids), "features")
         batch = batch if preprocessing is None else preprocessing(batch)
-        return self.vote.outcome([network.predict(batch.features) for network in self.networks])
+        return self.vote.outcome([network.predict(batch.columns) for network in self.networks])
 
     def transformSchema(self, schema: StructType) -> StructType:
         """Returns the schema that `transform` makes of another."""
@@ -191,7 +189,7 @@ class EnsembleModel(
         return self.getMaster().for_network(self._conf)
 
     def _names(self, known):
-        return only_names(self, self._conf, self.getFeaturesCol(), self.getLabelCol(), known)
+        return one_label(self, self._conf, self.getFeaturesCol(), self.getLabelCol(), known)
 
     def _map_function(self, schema):
         """Returns a function for mapInArrow, and the schema of its result."""

@@ -3,7 +3,7 @@
 import numpy as np
 from pyspark.ml.linalg import Vectors
 
-from sparkdl.nn import Adam, Dense, NetworkConf, Output
+from sparkdl.nn import Adam, Dense, GraphBuilder, Merge, NetworkConf, Output
 
 WIDTH, CLASSES = 4, 3
 
@@ -17,6 +17,15 @@ def classes_conf(units=CLASSES, **output):
 
 def values_conf(units=1):
     return classes_conf(units, loss="mse")
+
+
+def two_inputs(units=CLASSES, **output):
+    """Returns a graph with the inputs left (2,) and right (3,) and one output."""
+    build = GraphBuilder(left=(2,), right=(3,))
+    build.add(Dense(units=4, activation="tanh"), "left", name="dense")
+    build.add(Merge(), "dense", "right", name="both")
+    build.add(Output(units=units, **output), "both", name="kind")
+    return build.conf(optimizer=Adam(learning_rate=0.05), seed=3)
 
 
 def arrays(n=60):

@@ -3,7 +3,7 @@
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.ml.columns import only_names, output_names, several_names
+from sparkdl.ml.columns import one_label, output_names, several_names
 from sparkdl.nn import Dense, EmbeddingBag, GraphBuilder, GraphConf, Merge, Output, Vertex, zoo
 from tests.ml.frames import classes_conf
 
@@ -79,11 +79,11 @@ NAMED = {
 def test_each_input_and_label_has_a_column(case):
     conf, given, expected = NAMED[case]
     assert several_names(OWNER, conf, *given) == expected
-    if len(conf.record_shapes) == 1 and isinstance(given[0], str):
-        assert only_names(OWNER, conf, *given) == expected
+    if len(conf.label_columns) == 1 and isinstance(given[1], str):
+        assert one_label(OWNER, conf, *given) == expected
 
 
-@pytest.mark.parametrize("choose", [only_names, several_names])
+@pytest.mark.parametrize("choose", [one_label, several_names])
 @pytest.mark.parametrize("set_, known", [(["featuresCol"], ["words"]), ([], ["words", "features"])])
 def test_a_name_that_was_set_or_is_there_is_read_though_it_is_the_default(choose, set_, known):
     found = choose(Owner(*set_), sole_bag(), "features", "label", known)
@@ -95,8 +95,8 @@ def test_another_number_is_refused():
         several_names(OWNER, branches(), "a", "label")
     with pytest.raises(ConfigError, match="Owner.labelCol must name a column for each of .'kind'"):
         several_names(OWNER, branches(), "features", ["c"])
-    with pytest.raises(ConfigError, match="Owner.network must have one of inputs, got 2"):
-        only_names(OWNER, branches(), "features", "label")
+    with pytest.raises(ConfigError, match="Owner.network must have one column of labels, got 2"):
+        one_label(OWNER, branches(), "features", "label")
 
 
 def test_one_name_serves_all_outputs():

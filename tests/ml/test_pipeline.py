@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from pyspark.ml import Pipeline
+from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
-from pyspark.ml.feature import Normalizer
+from pyspark.ml.feature import Normalizer, VectorSlicer
 from pyspark.ml.tuning import (
     CrossValidator,
     CrossValidatorModel,
@@ -13,9 +13,10 @@ from pyspark.ml.tuning import (
 )
 from pyspark.sql import functions as F
 
-from sparkdl.ml import SparkNetworkClassifier
+from sparkdl.errors import DataError
+from sparkdl.ml import SparkNetworkClassifier, SparkNetworkEstimator
 from tests.ml.conftest import SMALL
-from tests.ml.frames import by_id, classes_conf
+from tests.ml.frames import arrays, by_id, classes_conf, two_inputs
 from tests.training.models import assert_equal
 
 
@@ -67,6 +68,40 @@ def test_a_train_validation_split_gives_the_metrics_of_a_loop_by_hand(data):
     by_hand = [metric().evaluate(one.fit(train, params).transform(test)) for params in grid]
     np.testing.assert_allclose(found.validationMetrics, by_hand, rtol=1e-6)
     assert found.bestModel.network.state.epoch == (1, 3)[int(np.argmin(by_hand))]
+
+
+@pytest.mark.filterwarnings("ignore:unclosed running multiprocessing pool:ResourceWarning")
+def test_several_inputs_are_columns_of_earlier_stages(data, tmp_path):
+    cut = {"a": [0, 1], "b": [1, 2, 3]}
+    slices = [VectorSlicer(inputCol="features", outputCol=c, indices=i) for c, i in cut.items()]
+    one = SparkNetworkClassifier(network=two_inputs(), featuresCol=["a", "b"], **SMALL)
+    one.write().overwrite().save(str(tmp_path / "stage"))
+    assert SparkNetworkClassifier.load(str(tmp_path / "stage")).getFeaturesCol() == ["a", "b"]
+    grid = ParamGridBuilder().addGrid(one.maxIter, [1, 2]).build()
+    pipeline = Pipeline(stages=[*slices, one])
+    options = {"estimatorParamMaps": grid, "evaluator": metric(), "numFolds": 2, "seed": 3}
+    best = CrossValidator(estimator=pipeline, **options).fit(data).bestModel
+    best.save(str(tmp_path / "best"))
+    model = PipelineModel.load(str(tmp_path / "best")).stages[-1]
+    assert model.getFeaturesCol() == ["a", "b"]
+
+    parts = Pipeline(stages=slices).fit(data).transform(data)
+    general = SparkNetworkEstimator(network=two_inputs(), featuresCol=["a", "b"], **SMALL)
+    expected = general.fit(parts, {general.maxIter: model.getMaxIter()})
+    assert_equal(model.network.state, expected.network.state)
+    [found], [theirs] = (by_id(m.transform(parts), "probability") for m in (model, expected))
+    np.testing.assert_array_equal(found, theirs)
+    assert model.evaluate(parts).figures() == expected.evaluate(parts).figures()
+
+    x = arrays()[0]
+    record = {"left": x[3, :2], "right": x[3, 1:].tolist()}
+    assert model.predict(record) == theirs[3].argmax()
+    np.testing.assert_allclose(model.predictProbability(record), theirs[3], rtol=1e-5)
+    np.testing.assert_allclose(model.predictRaw(record).toArray().argmax(), theirs[3].argmax())
+    assert model.numFeatures == 5
+    swapped = model.copy({model.featuresCol: ["b", "a"]})
+    with pytest.raises(DataError, match="column 'b' must have 2 numbers, got 3"):
+        swapped.evaluate(parts)
 
 
 def test_a_model_is_known_by_its_estimator(data):

@@ -1,10 +1,13 @@
 """Ensembles as models of pyspark.ml: columns, evaluations, and persistence."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from pyspark.ml import PipelineModel
+from pyspark.ml.functions import vector_to_array
+from pyspark.sql import functions as F
 from sklearn import metrics
 
 from sparkdl.errors import CheckpointError, ConfigError
@@ -12,7 +15,7 @@ from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.network import Network
 from sparkdl.transforms import Scale
 from sparkdl.tune import EnsembleModel, Search
-from tests.ml.frames import arrays, by_id, frame
+from tests.ml.frames import arrays, by_id, frame, two_inputs
 from tests.tune.spaces import GOOD, POOR, conf_of, data, define, study_of
 
 
@@ -49,6 +52,19 @@ def test_networks_that_cannot_vote_are_refused(name, sc):
 def test_predict_takes_arrays_alone(spark):
     with pytest.raises(ConfigError, match=r"features must be an array \(n, ...\).*, got DataFrame"):
         EnsembleModel(CLASSES).predict(frame(spark))
+
+
+def test_networks_of_several_inputs_vote(spark, tmp_path):
+    networks = [Network(replace(two_inputs(), seed=seed)) for seed in range(2)]
+    x = vector_to_array("features")
+    parts = frame(spark).select("id", F.slice(x, 1, 2).alias("a"), F.slice(x, 2, 3).alias("b"))
+    model = EnsembleModel(networks).setFeaturesCol(["a", "b"])
+    inputs = {"left": arrays()[0][:, :2], "right": arrays()[0][:, 1:]}
+    expected = np.mean([one.predict(inputs) for one in networks], axis=0)
+    np.testing.assert_allclose(model.predict(inputs), expected, rtol=1e-5)
+    model.save(str(tmp_path / "model"))
+    again = EnsembleModel.load(str(tmp_path / "model"))
+    np.testing.assert_allclose(by_id(again.transform(parts), "probability")[0], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("voting", ["soft", "hard", "weighted"])

@@ -70,7 +70,7 @@ def require_column_name(features):
     if not isinstance(features, str):
         raise ConfigError(
             f"features must be the name of one column, got {brief(features)}; VectorAssembler "
-            "joins several"
+            "joins several, and several inputs have columns of their own names"
         )
 
 
