@@ -1,6 +1,7 @@
 """Random crops resized to one size."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,8 @@ class RandomResizedCrop(GeometricTransform, ResizingTransform):
         "Smallest and largest width / height; its logarithm is drawn uniformly.",
         default=(3 / 4, 4 / 3),
     )
+
+    interpolates: ClassVar[bool] = True
 
     def validate(self) -> None:
         super().validate()

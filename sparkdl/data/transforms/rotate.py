@@ -1,6 +1,7 @@
 """Random rotation of images."""
 
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class Rotate(GeometricTransform):
         "Value of the corners of targets, such as the label that the loss ignores.",
         default=0.0,
     )
+
+    interpolates: ClassVar[bool] = True
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         return self._rotate(x, chance, rotate_image, self.fill)

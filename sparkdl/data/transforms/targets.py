@@ -24,6 +24,7 @@ class GeometricTransform(Transform, abstract=True):
     """
 
     needs_equal_sizes: ClassVar[bool] = True  # of an image and its targets
+    interpolates: ClassVar[bool] = False  # whether pixels of `column` become means of several
 
     targets: Several[str] = option(
         Sequence(of=Text(what="a name")),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from sparkdl.data.transforms.base import Transform, record_shapes, require_column
 from sparkdl.data.transforms.compose import Compose, flatten_transforms
+from sparkdl.data.transforms.resize import NEAREST
 from sparkdl.data.transforms.targets import GeometricTransform
 from sparkdl.errors import ConfigError
 
@@ -49,13 +50,15 @@ def check_targets(transform, features, labels):
     Raises
     ------
     ConfigError
-        If a target is none of the network's columns, or new pixels of labels have no class.
+        If a target is none of the network's columns, new pixels of labels have no class, or labels
+        that are classes would be interpolated.
     """
     for one in flatten_transforms([transform]):
         if isinstance(one, GeometricTransform):
             for name in one.targets:
                 require_column(one, "targets", name, [*features, *labels])
                 check_fill(one, name, labels.get(name))
+            check_interpolation(one, labels.get(one.column))
 
 
 def check_fill(transform, name, label):
@@ -70,4 +73,19 @@ def check_fill(transform, name, label):
     raise ConfigError(
         f"{type(transform).__name__}.target_fill must be a class of {name!r} in "
         f"[0, {label.size}){other}, got {fill:g}{cure}"
+    )
+
+
+def check_interpolation(transform, label):
+    """Raises ConfigError if a transform would make new classes as means of others."""
+    if label is None or label.kind != "class" or not transform.interpolates:
+        return
+    kind = type(transform).__name__
+    alone = hasattr(transform, "interpolation")
+    if alone and transform.interpolation == NEAREST:
+        return
+    cure = f", {kind}(interpolation={NEAREST!r}) alone" if alone else ""
+    raise ConfigError(
+        f"{kind}.column must be a column of numbers, as means of classes are other classes, got "
+        f"{transform.column!r}; targets=[{transform.column!r}] moves them with the images{cure}"
     )

@@ -6,6 +6,7 @@ import pytest
 import scipy.ndimage
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from sparkdl.data import Batch, RandomResizedCrop, Resize, Rotate
 from sparkdl.data.transforms.base import Chance
@@ -35,6 +36,19 @@ def test_bytes_are_rounded():
     found = Resize(size=(9, 4))(batch).features
     assert found.dtype == np.uint8
     assert np.abs(found - wanted).max() <= 1 and (found == wanted).mean() > 0.99
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int32, np.float32])
+@pytest.mark.parametrize("shape", [(), (3,)], ids=str)
+def test_the_nearest_pixel_makes_no_new_numbers(kind, shape):
+    """Against PIL's Image.resize with NEAREST."""
+    x = np.random.default_rng(2).choice([0, 7, 255], (4, *shape, 12, 17)).astype(kind)
+    change = Resize(size=(5, 31), interpolation="nearest")
+    found = change(Batch.of(x)).features
+    assert found.shape == (4, *change.out_shape(x.shape[1:])) and found.dtype == kind
+    for ours, plane in zip(found.reshape(-1, 5, 31), x.reshape(-1, 12, 17), strict=True):
+        theirs = Image.fromarray(plane.astype(np.uint8)).resize((31, 5), Image.Resampling.NEAREST)
+        np.testing.assert_array_equal(ours, np.asarray(theirs))
 
 
 @pytest.mark.parametrize("kind", "bBhHiIlL")

@@ -1,7 +1,10 @@
 """Labels of pixels that a transform moves: their stored shapes, and what is refused early."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from sparkdl.data import (
     Arrays,
@@ -56,6 +59,7 @@ SHAPES = [
     (Rotate(degrees=3, targets=LABELS), (6, 8)),
     (Compose(Pad(size=4, targets=LABELS), Crop(size=(6, 8), targets=LABELS)), (None, None)),
     (Compose(ReshapeRecords(shape=LARGE, column="labels"), SHAPED), LARGE),
+    (Resize(size=(6, 8), column="labels", interpolation="nearest"), (None, None)),
     (Crop(size=(6, 8)), (6, 8)),
     (None, (6, 8)),
     (lambda batch: batch, (6, 8)),
@@ -116,6 +120,22 @@ REFUSED = [
         r"\(255\), got 3$",
     ),
     (Pad(size=2, target_fill=0.5, targets=LABELS), ConfigError, "Pad.target_fill must be a class"),
+    (
+        Compose(Scale(), Resize(size=(6, 8), column="labels")),
+        ConfigError,
+        r"Resize.column must be .*, got 'labels'; targets=\['labels'\] moves them with the images, "
+        r"Resize\(interpolation='nearest'\) alone$",
+    ),
+    (
+        Rotate(degrees=3, column="labels"),
+        ConfigError,
+        r"Rotate.column must be .*; targets=\['labels'\] moves them with the images$",
+    ),
+    (
+        Resize(size=(6, 9), column="labels", interpolation="nearest"),
+        ShapeError,
+        r"Resize gives examples of \(6, 9\)",
+    ),
     (Crop(size=(6, 7), targets=LABELS), ShapeError, r"Crop gives examples of \(1, 6, 7\)"),
     (
         Compose(Crop(size=(6, 7), targets=LABELS), Resize(size=(6, 8))),
@@ -200,3 +220,16 @@ def test_the_fill_of_new_pixels_is_left_out_of_evaluations():
     pad = Pad(size=(1, 2), target_fill=255, targets=LABELS)
     found = Network(conf()).evaluate(Arrays(x, y, transform=pad))
     assert found.confusion.sum() == 40 * 16
+
+
+def test_masks_are_resized_alone_to_the_size_of_an_output(crews):
+    """Each pixel is that of PIL's Image.resize with NEAREST."""
+    small, (x, y) = conf(), images(n=20)
+    marks = Arrays(np.ascontiguousarray(x[:, :, :6, :8]), y)
+    nearest = Resize(size=(6, 8), column="labels", interpolation="nearest")
+    theirs = np.stack(
+        [Image.fromarray(m.astype(np.uint8)).resize((8, 6), Image.Resampling.NEAREST) for m in y]
+    )
+    resized = fitted(replace(marks, transform=nearest), crews(2), small)
+    before = fitted(Arrays(marks.features, theirs.astype(y.dtype)), crews(2), small)
+    np.testing.assert_array_equal(resized.state.params, before.state.params)
