@@ -226,6 +226,8 @@ def test_extreme_outputs_stay_finite(loss):
     assert np.isfinite(loss.output(z)).all()
 
 
+LOG_2 = np.log(2)
+
 # (loss, z, labels, loss worked out by hand)
 BY_HAND = [
     (losses.L1(), [1, -2, 4], [0, 0, 1], 6),
@@ -266,6 +268,14 @@ BY_HAND = [
     (losses.Mae(unit_weights=(2, 0)), [1, 1], [0, 0], 1),
     (losses.SoftmaxCrossEntropy(labels="one_hot"), [0, 0], [0.5, 0.5], np.log(2)),
     (losses.SigmoidCrossEntropy(ignore_label=-1), [0, 3], [1, -1], np.log(2)),
+    (losses.SigmoidCrossEntropy(ignore_label=3e38), [0, 30], [1, 3e38], np.log(2)),
+    (losses.SigmoidCrossEntropy(ignore_label=1e20, focal_gamma=2), [0, 3], [1, 1e20], LOG_2 / 4),
+    (
+        losses.SigmoidCrossEntropy(ignore_label=1e20, label_smoothing=0.5, focal_alpha=0.5),
+        [0, 3],
+        [1, 1e20],
+        LOG_2 / 2,
+    ),
 ]
 
 
@@ -318,6 +328,18 @@ def test_an_ignored_label_may_be_no_class(rng):
     )
     assert each[0] == 0 and each[1] > 0
     assert not gz[0].any() and gz[1].all()
+
+
+def test_a_huge_ignored_label_leaves_loss_and_gradient_finite(rng):
+    """A factor 0 would not do: 0 times an infinite term is NaN."""
+    loss = SigmoidCrossEntropy(ignore_label=1e20, focal_gamma=2, focal_alpha=0.25)
+    z, labels = rng.normal(size=(2, 3)).astype(np.float32), np.float32([[1, 1e20, 0], [1e20] * 3])
+    each = loss.per_example(z, labels)
+    [gz] = value_and_gradients(lambda z: ops.sum(loss.per_example(z, labels)), z)[1]
+    known = [0, 2]
+    theirs = optax.sigmoid_focal_loss(z[0, known], labels[0, known], alpha=0.25, gamma=2)
+    np.testing.assert_allclose(each, [theirs.sum(), 0], rtol=1e-5)
+    assert np.isfinite(gz).all() and gz[0, known].all() and not gz[labels == 1e20].any()
 
 
 def test_the_best_path_is_read_without_blanks_and_repetitions():

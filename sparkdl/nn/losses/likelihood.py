@@ -9,7 +9,7 @@ from sparkdl.nn.losses.base import (
     SMOOTHING,
     PerUnit,
     check_classes,
-    count_labels,
+    differs,
     focus,
     smooth,
 )
@@ -58,10 +58,15 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
         return ops.sigmoid(z)
 
     def terms(self, z: Value, labels: Value) -> Value:
-        terms = self.focused(z, smooth(labels, self.label_smoothing, 0.5))
         if self.ignore_label is None:
-            return terms
-        return ops.mul(terms, count_labels(labels, float(self.ignore_label), z.dtype))
+            return self.known_terms(z, labels)
+        known = differs(labels, float(self.ignore_label))
+        terms = self.known_terms(z, ops.mul(labels, known))  # a factor 0 leaves NaN as it is
+        return ops.mul(terms, ops.cast(known, z.dtype))
+
+    def known_terms(self, z: Value, labels: Value) -> Value:
+        """Returns the terms of all units (batch, units), whose labels are all known."""
+        return self.focused(z, smooth(labels, self.label_smoothing, 0.5))
 
     def focused(self, z: Value, labels: Value) -> Value:
         """Returns the terms of smoothed labels, with the factors of the focal loss."""
