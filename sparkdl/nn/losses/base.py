@@ -170,3 +170,11 @@ def count_labels(labels: Value, ignored: float, dtype: Any) -> Value:
 def differs(labels: Value, ignored: float) -> Value:
     """Returns 1 for each label that differs from `ignored`, else 0."""
     return ops.add(ops.greater(labels, ignored), ops.greater(ignored, labels))
+
+
+def any_known(labels: Value, ignored: float | None) -> Value:
+    """Returns 1 for each row of `labels` (n, units) with one that differs from `ignored`, else 0.
+
+    None: all rows count.
+    """
+    return None if ignored is None else ops.max(differs(labels, float(ignored)), (1,))

@@ -5,7 +5,7 @@ from typing import ClassVar
 from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
-from sparkdl.nn.losses.base import PerUnit, differs
+from sparkdl.nn.losses.base import PerUnit, any_known, differs
 
 KERAS_EPSILON = 1e-7
 
@@ -23,9 +23,7 @@ class Difference(PerUnit, abstract=True):
     )
 
     def counts(self, labels: Value) -> Value:
-        if self.ignore_label is None:
-            return None
-        return ops.max(differs(labels, float(self.ignore_label)), (1,))
+        return any_known(labels, self.ignore_label)
 
     def terms(self, z: Value, labels: Value) -> Value:
         if self.ignore_label is None:

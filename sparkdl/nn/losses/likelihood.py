@@ -8,6 +8,7 @@ from sparkdl.nn.losses.base import (
     SMALLEST,
     SMOOTHING,
     PerUnit,
+    any_known,
     check_classes,
     differs,
     focus,
@@ -35,7 +36,9 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
 
     ignore_label: float | None = option(
         Number(),
-        "Units with this label do not count, as Caffe's ignore_label has it.",
+        "Units with this label do not count, as Caffe's ignore_label has it. Of the steps or "
+        "places of an example, the mean is over those with a label; an example without any counts "
+        "as one of loss 0.",
         default=None,
     )
     averaged: bool = option(  # type: ignore[misc]
@@ -53,6 +56,9 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
         "both.",
         default=None,
     )
+
+    def counts(self, labels: Value) -> Value:
+        return any_known(labels, self.ignore_label)
 
     def output(self, z: Value) -> Value:
         return ops.sigmoid(z)

@@ -3,7 +3,10 @@
 from copy import copy
 from itertools import chain
 
+import numpy as np
+
 from sparkdl.training.evaluation import evaluation_for
+from sparkdl.training.evaluation.choice import keeps_ignored_labels
 from sparkdl.training.evaluation.count_arrays import counts_of, with_counts
 from sparkdl.training.evaluation.metric_counts import MetricCounts, naming_metric
 from sparkdl.training.evaluation.selection import (
@@ -94,7 +97,7 @@ def evaluate_batches(replica, batches, evaluation, output=None):
         prediction, losses = replica.losses(batch, output)
         counted = judge(replica, batch, prediction, losses, output)
         evaluation.add(*counted)
-        evaluation.metrics.add(*counted)
+        evaluation.metrics.add(*with_known_labels(replica.conf.output_named(output), *counted))
         for name, other, counts in evaluation.metrics.by_output:
             with naming_metric(name):
                 counts.add(*judge(replica, batch, *replica.losses(batch, other), other))
@@ -106,3 +109,15 @@ def judge(replica, batch, prediction, losses, output=None):
     """Returns what an Evaluation adds: predictions, labels, losses and weights of what counts."""
     judged = predictions_to_judge(replica, batch, prediction, losses, output)
     return *judged, weights_to_judge(replica, batch, prediction, output)
+
+
+def with_known_labels(place, predictions, labels, losses, weights=None):
+    """Returns the rows of what `judge` returns of which the output's loss ignores no label.
+
+    Metrics of a user's own would take the number that stands for a missing label for a label.
+    """
+    loss = place.layer.loss
+    rows = slice(None)
+    if keeps_ignored_labels(loss, place.units):
+        rows = (labels != np.asarray(loss.ignore_label, labels.dtype)).all(axis=1)
+    return predictions[rows], labels[rows], losses[rows], None if weights is None else weights[rows]

@@ -40,11 +40,10 @@ def is_of_masks(loss):
 def keeps_ignored_labels(loss, units):
     """Returns whether an example that counts may have labels that the loss ignores.
 
-    A SigmoidCrossEntropy counts all examples, a Difference those with any label that is known.
+    Those with any label that is known count.
     """
-    if not isinstance(loss, SigmoidCrossEntropy | Difference) or loss.ignore_label is None:
-        return False
-    return isinstance(loss, SigmoidCrossEntropy) or units > 1
+    may_ignore = isinstance(loss, SigmoidCrossEntropy | Difference)
+    return may_ignore and loss.ignore_label is not None and units > 1
 
 
 def predicts_labels(loss, units):

@@ -6,7 +6,6 @@ from typing import Any
 from sparkdl.errors import ConfigError, brief
 from sparkdl.training.evaluation.base import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import new_evaluation
-from sparkdl.training.evaluation.choice import keeps_ignored_labels
 from sparkdl.training.evaluation.metric_counts import MetricCounts, naming_metric, require_number
 from sparkdl.training.evaluation.selection import column_to_judge
 from sparkdl.training.reporting.listeners import Listener
@@ -91,6 +90,8 @@ class Metrics(Listener):
         counts.figures()
 
     def _values(self, scores):
+        if not scores.nbytes:  # of no example all labels were known
+            return dict.fromkeys(self.functions, float("nan"))
         labels, predictions = scores.both()
         values = {}
         for name, function in self.functions.items():
@@ -102,6 +103,9 @@ class Metrics(Listener):
 
 def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Metrics:
     """Returns the Metrics of an option `metrics` for the network of a conf.
+
+    Where the output's loss ignores labels, metrics get the examples (steps, pixels) whose labels
+    are all known; one that is a function is nan without any.
 
     Parameters
     ----------
@@ -115,9 +119,7 @@ def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Met
     ------
     ConfigError
         For a metric of another kind, without a name of its own, or with a figure of the name of
-        another; where the output to evaluate reads no labels, or has a loss that ignores some
-        labels of an example that counts: metrics would take them for known ones. Names of outputs
-        are not refused then.
+        another; or where the output to evaluate reads no labels.
     """
     evaluations, functions, outputs = {}, {}, {}
     layers = [place.name for place in conf.outputs_with_labels]
@@ -133,7 +135,6 @@ def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Met
     metrics = Metrics(MetricCounts(evaluations, tuple(functions), outputs), functions)
     if metrics:
         column_to_judge(conf, output)
-        require_known_labels(metrics, conf.output_named(output))
         metrics.counts.require_own_figures()
     figures = new_evaluation(conf, output).figures() if metrics else {}
     taken = sorted(set(figures) & set(metrics.names))
@@ -143,18 +144,6 @@ def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Met
             f"{list(figures)}"
         )
     return metrics
-
-
-def require_known_labels(metrics, place):
-    """Raises ConfigError if metrics of a user's may get labels that the output's loss ignores."""
-    own = [name for name in metrics.given if name not in metrics.counts.outputs]
-    loss = place.layer.loss
-    if own and keeps_ignored_labels(loss, place.units):
-        raise ConfigError(
-            f"metrics must be left out for the output {place.name}, whose loss {loss.type_name} "
-            f"with ignore_label={loss.ignore_label} takes examples of which only some labels are "
-            f"known, got {own}; its evaluation has the loss alone"
-        )
 
 
 def by_name(given, layers):

@@ -4,7 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss, mean_absolute_error, roc_auc_score
 
+from sparkdl.data import Batch
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import Dense, GraphBuilder, NetworkConf, Output
 from sparkdl.nn.losses import Huber, Mse, SigmoidCrossEntropy
@@ -199,21 +201,56 @@ PARTLY = [
 
 
 @pytest.mark.parametrize("loss, units", PARTLY, ids=str)
-@pytest.mark.parametrize("metric", [mae, Regression, Regression(2)], ids=str)
-def test_metrics_of_labels_that_may_be_missing_are_refused(loss, units, metric):
-    """What they got as labels were the numbers that stand for missing ones."""
+@pytest.mark.parametrize("weighted", [False, True])
+def test_metrics_get_the_examples_whose_labels_are_all_known(loss, units, weighted):
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(9, 2)), rng.integers(0, 2, (9, units))
+    y[::4], y[1, 0] = -9, -9
     conf = NetworkConf(input_shape=(2,), layers=[Output(units=units, loss=loss)], seed=1)
-    says = r"metrics must be left out .* with ignore_label=-9.*, got \['own'\]; "
-    with pytest.raises(ConfigError, match=says):
-        metrics_of({"own": metric}, conf)
+    network, known = Network(conf), (y != -9).all(axis=1)
+    columns = {"features": x.astype(np.float32), "labels": y.astype(np.float32)}
+    columns |= {"weights": rng.random(9).astype(np.float32)} if weighted else {}
+    batch = Batch(columns=columns, ids=np.arange(9, dtype=np.uint64))
+    found = network.evaluate(
+        batch, metrics={"own": mae, "class": Regression, "one": Regression(units)}
+    )
+    p = network.predict(columns["features"])[known]
+    assert found.figures()["own"] == pytest.approx(abs(p - y[known]).mean(), rel=1e-5)
+    options = {"sample_weight": columns["weights"][known]} if weighted else {}
+    for name in ("class/mae", "one/mae"):
+        theirs = mean_absolute_error(y[known], p, **options)
+        assert found.figures()[name] == pytest.approx(theirs, rel=1e-5)
+    assert found.examples == (y != -9).any(axis=1).sum()
+
+
+def test_metrics_of_an_output_get_its_known_examples_alone():
     both = GraphBuilder(x=(2,))
-    both.add(Output(units=units, loss=loss), "x", name="some")
+    both.add(Output(units=2, loss=SigmoidCrossEntropy(ignore_label=-9)), "x", name="some")
     both.add(Output(units=2, loss="mse", loss_weight=2.0), "x", name="all")
-    both = both.conf(seed=1)
-    assert "some/loss" in metrics_of({"some": "some", "own": metric}, both).names
-    with pytest.raises(ConfigError, match=says):
-        metrics_of({"all": "all", "own": metric}, both, output="some")
-    assert metrics_of(["all"], both, output="some").names[0] == "all/loss"
+    network, x = Network(both.conf(seed=1)), np.eye(2, dtype=np.float32)
+    columns = {"features": x, "some": np.float32([[-9, 1], [0, 1]]), "all": x}
+    batch = Batch(columns=columns, ids=np.arange(2, dtype=np.uint64))
+    found = network.evaluate(batch, metrics={"own": mae, "some": "some"}, output="some")
+    p = network.features(x, ["some"])["some"]
+    assert found.figures()["own"] == pytest.approx(abs(p[1] - columns["some"][1]).mean(), rel=1e-5)
+    columns["some"][1, 0] = -9
+    found = network.evaluate(batch, metrics={"own": mae, "rest": Regression}, output="some")
+    assert np.isnan(found.figures()["own"]) and found.examples == 2
+
+
+def test_one_unit_without_a_label_is_no_example():
+    """Its evaluation has all figures, against scikit-learn's over the examples with a label."""
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(50, 2)).astype(np.float32), rng.integers(0, 2, 50).astype(np.float32)
+    y[::3] = -9
+    loss = SigmoidCrossEntropy(ignore_label=-9)
+    network = Network(NetworkConf(input_shape=(2,), layers=[Output(units=1, loss=loss)], seed=1))
+    found, known = network.evaluate((x, y)), y != -9
+    p = network.predict(x)[known, 0].astype(np.float64)
+    assert found.examples == known.sum()
+    assert found.auc() == pytest.approx(roc_auc_score(y[known], p))
+    assert found.accuracy == pytest.approx(((p >= 0.5) == y[known]).mean())
+    assert found.loss == pytest.approx(log_loss(y[known], p), rel=1e-5)
 
 
 def test_metrics_get_no_label_that_is_missing():
