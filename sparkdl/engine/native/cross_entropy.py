@@ -1,32 +1,26 @@
-"""Softmax cross entropy of labels; reads each row twice while it is in the cache.
+"""Softmax cross entropy of labels and its gradient; reads rows while they are in the cache.
 
-The words are rows, classes, the addresses of logits, labels and losses, and the stride of logits
-between rows in bytes. A label outside the classes gives NaN.
+The words are rows, classes, the addresses of logits and labels, the stride of logits between rows
+in bytes, and the address of the losses. For the gradient, this is that of the losses' gradient; the
+address of the gradient and its stride follow.
 """
 
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
 
 from sparkdl.engine.native import formulas
 from sparkdl.engine.native.calls import bind
-from sparkdl.engine.native.control import (
-    FIRST,
-    accumulate,
-    counting,
-    module,
-    pointer,
-    share,
-    word,
-)
-from sparkdl.engine.native.llvm_code import LANES, TYPES, UNSIGNED, Code, IrVector, literal
-from sparkdl.engine.native.memory import below, load
-from sparkdl.engine.native.sums import zeros
+from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
+from sparkdl.engine.native.llvm_code import Code, literal
+from sparkdl.engine.native.memory import gather_at, scatter_at
+from sparkdl.engine.native.softmax_rows import SHORT, LongRow, ShortRows, largest_of, total_of
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 
-ROWS, CLASSES, LOGITS, LABELS, LOSSES, APART = range(FIRST, FIRST + 6)
-LOWEST = literal("float32", float("-inf"))
+ROWS, CLASSES, LOGITS, LABELS, APART, LOSSES, GRADIENT, GRADIENT_APART = range(FIRST, FIRST + 8)
+NAN = literal("float32", float("nan"))
 
 
 def cross_entropy_kernel(op, logits, labels, losses, compiler):
@@ -37,69 +31,96 @@ def cross_entropy_kernel(op, logits, labels, losses, compiler):
     UnsupportedError
         For types and layouts that are left to numpy.
     """
-    if logits.dtype != np.float32 or losses.dtype != np.float32:
-        raise UnsupportedError(f"{logits.dtype} is left to numpy")
-    behind = [(logits, -1), (labels, 0), (losses, 0)]
-    if any(a.shape[axis] > 1 and a.strides[axis] != a.itemsize for a, axis in behind):
+    words = words_of(logits, labels, Operand("losses", losses, "float32", ((len(logits), 4),)))
+    function = compiler.function(loss_text(labels.dtype.name, is_short(logits)))
+    return bind(function, words, 4 * logits.nbytes)
+
+
+def cross_entropy_grad_kernel(op, gy, logits, labels, gradient, compiler):
+    """Returns a call that fills `gradient` as SoftmaxCrossEntropyGradOp does.
+
+    Raises
+    ------
+    UnsupportedError
+        As `cross_entropy_kernel`.
+    """
+    words = words_of(logits, labels, Operand("gy", gy, "float32", ((len(logits), 4),)))
+    words += matrix("gradient", gradient)
+    function = compiler.function(gradient_text(labels.dtype.name, is_short(logits)))
+    return bind(function, words, 6 * logits.nbytes)
+
+
+def is_short(logits):
+    return logits.shape[1] <= SHORT
+
+
+def words_of(logits, labels, values):
+    """Returns the words that both functions have; `values` has a number for each row."""
+    rows, classes = logits.shape
+    refuse_type(values.array)
+    for array in (labels, values.array):
+        refuse_stride(array, 0)
+    address, apart = matrix("logits", logits)
+    walk = Operand("labels", labels, labels.dtype.name, ((rows, labels.itemsize),))
+    return [rows, classes, address, walk, apart, values]
+
+
+def matrix(name, array):
+    """Returns the words of an array with a row for each label: its operand and its stride."""
+    (rows, classes), apart = array.shape, array.strides[0]
+    refuse_type(array)
+    refuse_stride(array, 1)
+    return [Operand(name, array, "float32", ((rows, apart), (classes, 4))), apart]
+
+
+def refuse_type(array):
+    if array.dtype != np.float32:
+        raise UnsupportedError(f"{array.dtype} is left to numpy")
+
+
+def refuse_stride(array, axis):
+    if array.shape[axis] > 1 and array.strides[axis] != array.itemsize:
         raise UnsupportedError("the rows lie in no order that is compiled")
-    kind, (rows, classes), apart = labels.dtype.name, logits.shape, logits.strides[0]
-    operands = (
-        Operand("logits", logits, "float32", ((rows, apart), (classes, 4))),
-        Operand("labels", labels, kind, ((rows, labels.itemsize),)),
-        Operand("losses", losses, "float32", ((rows, 4),)),
-    )
-    words = [rows, classes, *operands, apart]
-    return bind(compiler.function(text(kind)), words, 4 * logits.nbytes)
+
+
+@contextmanager
+def each_row(code, kind, short):
+    """Emits a loop over this thread's rows; yields (rows of a vector, where they start, labels)."""
+    make = ShortRows if short else LongRow
+    begin, end = share(code, word(code, ROWS), make.rows)
+    classes, apart = word(code, CLASSES), word(code, APART)
+    logits, labels = pointer(code, LOGITS), pointer(code, LABELS)
+    with counting(code, begin, end, make.rows) as row:
+        rows = make(code, row, end, classes)
+        yield rows, rows.start(logits, apart), rows.load_value(kind, labels).cast("int64")
 
 
 @cache
-def text(kind):
-    """Returns the function's text for labels of a type."""
+def loss_text(kind, short):
+    """Returns the text of the function that computes losses, for labels of a type."""
     code = Code()
-    begin, end = share(code, word(code, ROWS), 1)
-    classes, apart = word(code, CLASSES), word(code, APART)
-    logits, labels, losses = (pointer(code, w) for w in (LOGITS, LABELS, LOSSES))
-    with counting(code, begin, end, 1) as row:
-        base = code.pointer(logits, "i8", code.define(f"mul i64 {row}, {apart}"))
-        label = wide(code, kind, code.pointer(labels, TYPES[kind], row))
-        loss = loss_of(code, base, classes, label)
-        code.add(f"store float {loss}, ptr {code.pointer(losses, 'float', row)}, align 4")
+    losses = pointer(code, LOSSES)
+    with each_row(code, kind, short) as (rows, start, label):
+        largest = largest_of(rows, start)
+        at, known = rows.find_logits(start, label)
+        logit = gather_at(code, "float32", at, known, NAN)
+        total = total_of(rows, start, largest)
+        rows.store_value(formulas.log_of(total) - (logit - largest), losses)
     return module(code)
 
 
-def wide(code, kind, at):
-    """Returns a label as i64."""
-    number = code.define(f"load {TYPES[kind]}, ptr {at}")
-    if TYPES[kind] == "i64":
-        return number
-    return code.define(f"{'zext' if kind in UNSIGNED else 'sext'} {TYPES[kind]} {number} to i64")
-
-
-def loss_of(code, base, classes, label):
-    """Returns log(sum of exp(logits)) minus the label's logit, all relative to the maximum."""
-
-    def some(i):
-        left = below(code, code.define(f"sub i64 {classes}, {i}"))
-        return load(code, "float32", base, i, left, LOWEST)
-
-    def larger(i, largest):
-        result = some(i)
-        return [(result > largest).select(result, largest)]
-
-    lowest = IrVector(code, "float32", LOWEST)
-    [largest] = accumulate(code, "0", classes, LANES, [lowest], larger)
-    top = code.splat("float32", largest.across("fmax"))
-
-    def added(i, total):
-        return [total + formulas.exp(some(i) - top).cast("float64")]
-
-    [total] = accumulate(code, "0", classes, LANES, zeros(code, 1), added)
-    total = code.splat("float64", total.across("fadd reassoc")).cast("float32")
-    known = code.define(f"icmp ult i64 {label}, {classes}")
-    inside = code.define(f"select i1 {known}, i64 {label}, i64 0")
-    label_score = code.splat(
-        "float32", code.define(f"load float, ptr {code.pointer(base, 'float', inside)}")
-    )
-    loss = formulas.log_of(total) - (label_score - top)
-    result = code.define(f"extractelement {loss.typed}, i32 0")
-    return code.define(f"select i1 {known}, float {result}, float 0x7FF8000000000000")
+@cache
+def gradient_text(kind, short):
+    """Returns the text of the function that computes the gradient, for labels of a type."""
+    code = Code()
+    given, apart = pointer(code, LOSSES), word(code, GRADIENT_APART)
+    gradient = pointer(code, GRADIENT)
+    with each_row(code, kind, short) as (rows, start, label):
+        largest, gy = largest_of(rows, start), rows.load_value("float32", given)
+        factor = gy / total_of(rows, start, largest)
+        to = rows.start(gradient, apart)
+        with counting(code, "0", rows.classes, rows.step) as i:
+            rows.store(formulas.exp(rows.load(start, i) - largest) * factor, to, i)
+        at, known = rows.find_logits(to, label)
+        scatter_at(code, gather_at(code, "float32", at, known) - gy, at, known)
+    return module(code)

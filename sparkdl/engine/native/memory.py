@@ -1,4 +1,4 @@
-"""Vector loads and stores, optionally masked."""
+"""Vector loads and stores, optionally masked, of neighbours or of an address per lane."""
 
 from sparkdl.engine.native.llvm_code import FLOATS, LANES, TYPES, IrVector, bits_of, vector_type
 
@@ -29,14 +29,35 @@ def load(code, kind, base, index, mask, rest="zeroinitializer"):
 
 def gather(code, kind, base, index, stride, mask):
     """Loads numbers `stride` bytes apart, from position `index` on."""
+    return gather_at(code, kind, find_places(code, base, index, stride), mask)
+
+
+def find_places(code, base, index, stride):
+    """Returns the addresses of what lies `stride` bytes apart, from position `index` on."""
     numbers = ", ".join(f"i64 {i}" for i in range(LANES))
     places = code.splat("int64", index) + IrVector(code, "int64", f"<{numbers}>")
-    wide, offsets = vector_type(kind), places * stride
-    at = code.define(f"getelementptr i8, ptr {base}, {offsets.typed}")
-    lanes = (f"<{LANES} x i1>", "splat (i1 true)" if mask is None else mask.name)
+    offsets = places * stride
+    return code.define(f"getelementptr i8, ptr {base}, {offsets.typed}")
+
+
+def gather_at(code, kind, at, mask, rest="zeroinitializer"):
+    """Loads numbers from an address per lane; lanes outside the mask are `rest`."""
+    wide, lanes = vector_type(kind), lane_mask(mask)
     name = f"llvm.masked.gather.{suffix(kind)}.v{LANES}p0"
     arguments = (f"<{LANES} x ptr>", at), ("i32", bits_of(kind) // 8), lanes
-    return code.vector(kind, code.call(wide, name, *arguments, (wide, "zeroinitializer")))
+    return code.vector(kind, code.call(wide, name, *arguments, (wide, rest)))
+
+
+def scatter_at(code, vector, at, mask):
+    """Stores numbers at an address per lane of the mask."""
+    name = f"llvm.masked.scatter.{suffix(vector.kind)}.v{LANES}p0"
+    align = "i32", bits_of(vector.kind) // 8
+    places = (f"<{LANES} x ptr>", at), align, lane_mask(mask)
+    code.add(code.call("void", name, (vector.type, vector.name), *places))
+
+
+def lane_mask(mask):
+    return f"<{LANES} x i1>", "splat (i1 true)" if mask is None else mask.name
 
 
 def store(code, vector, base, index, mask):

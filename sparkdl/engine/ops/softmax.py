@@ -107,8 +107,21 @@ class SoftmaxCrossEntropyOp(Op):
         return np.where(known, -logp, logits.dtype.type(np.nan))
 
     def gradient(self, gy, logits, labels, loss):
+        return SoftmaxCrossEntropyGradOp()(gy, logits, labels), None
+
+
+@register
+class SoftmaxCrossEntropyGradOp(Op):
+    """gy (softmax(logits) - one_hot(labels)), for gy (batch,); shapes of SoftmaxCrossEntropyOp."""
+
+    floating = True
+
+    def shape(self, gy, logits, labels):
+        return logits
+
+    def decompose(self, gy, logits, labels):
         distance = sub(softmax(logits), one_hot(labels, logits.shape[1], logits.dtype))
-        return mul(reshape(gy, (*gy.shape, 1)), distance), None
+        return mul(reshape(gy, (*gy.shape, 1)), distance)
 
 
 @register

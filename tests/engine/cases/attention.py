@@ -5,11 +5,12 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
 from sparkdl.engine import ops
 from sparkdl.engine.ops.attention import HeadMixOp, HeadScoresOp
 from sparkdl.engine.ops.gelu import GeluGradOp
-from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, SoftmaxGradOp
+from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, SoftmaxCrossEntropyGradOp, SoftmaxGradOp
 from tests.engine.cases.case import Case
 from tests.engine.support import distinct, uniform
 
@@ -85,6 +86,16 @@ def softmax_rows():
     ):
         case = Case(op, (gy, y), lambda gy, y, like=like: jax.vjp(like, x)[1](gy)[0])
         yield op.kind, case
+    losses = optax.softmax_cross_entropy_with_integer_labels
+    logits, labels = uniform(14, 4, 5), np.array([4, 0, 2, 2])
+    yield (
+        "SoftmaxCrossEntropyGrad",
+        Case(
+            lambda gy, x: SoftmaxCrossEntropyGradOp()(gy, x, labels),
+            (uniform(15, 4), logits),
+            lambda gy, x: jax.vjp(lambda x: losses(x, labels), x)[1](gy)[0],
+        ),
+    )
 
 
 def falling_rows():

@@ -1,4 +1,4 @@
-"""Compiled sums and losses of rows against numpy: random shapes and layouts, any thread count."""
+"""Compiled sums of rows against numpy: random shapes and layouts, any thread count."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
-from sparkdl.engine.native.cross_entropy import cross_entropy_kernel
 from sparkdl.engine.native.sums import sum_kernel, sum_to_kernel
 from sparkdl.engine.ops.reduce import SumOp
 from sparkdl.engine.ops.shape import SumToOp
@@ -113,35 +112,6 @@ def test_what_is_infinite_stays():
     y = np.empty(4, np.float32)
     sum_kernel(SumOp((0,), False), x, y, COMPILER)()
     np.testing.assert_array_equal(y, [3, np.inf, np.nan, np.nan])
-
-
-def loss_of(logits, labels):
-    losses = np.empty(labels.shape, np.float32)
-    cross_entropy_kernel(ops.softmax_cross_entropy, logits, labels, losses, COMPILER)()
-    return losses
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.integers(1, 40), st.integers(1, 70), st.sampled_from(["int32", "int64", "uint8"]))
-def test_cross_entropies_of_drawn_shapes(n, classes, kind):
-    rng = np.random.default_rng(0)
-    logits = (10 * rng.standard_normal((n, classes))).astype(np.float32)
-    labels = rng.integers(0, classes, n).astype(kind)
-    exact = ops.softmax_cross_entropy(logits.astype(np.float64), labels)
-    np.testing.assert_allclose(loss_of(logits, labels), exact, rtol=1e-6, atol=1e-6)
-
-
-def test_cross_entropy_at_the_edges():
-    big, inf = 3e38, np.inf
-    logits = [[big, -big, 0], [-inf, 0, 0], [0, np.nan, 0], [inf, 0, 0], [-1e4, -1e4, -1e4]]
-    logits, labels = np.array(logits, np.float32), np.array([0, 1, 0, 0, 2])
-    expected = [0, np.log(2), np.nan, np.nan, np.log(3)]
-    np.testing.assert_allclose(loss_of(logits, labels), expected, rtol=1e-6)
-
-
-def test_a_label_that_is_no_class_reads_nothing_else():
-    losses = loss_of(np.zeros((3, 4), np.float32), np.array([4, -1, 3]))
-    np.testing.assert_allclose(losses, [np.nan, np.nan, np.log(4)], rtol=1e-6)
 
 
 FUNCTIONS = {

@@ -21,7 +21,6 @@ from sparkdl.engine.backends.cuda.lowering_table import has_kernel, lowering
 from sparkdl.engine.backends.cuda.lowerings import chains
 from sparkdl.engine.backends.cuda.nccl_link import NcclLink
 from sparkdl.engine.backends.cuda.rewrites import decomposition
-from sparkdl.engine.backends.cuda.rewrites.cross_entropy import fuse_cross_entropy
 from sparkdl.engine.backends.cuda.rewrites.cudnn_attention import fuse_attention
 from sparkdl.engine.backends.cuda.rewrites.cudnn_images import cast_biases
 from sparkdl.engine.backends.cuda.rewrites.cudnn_normalization import fuse_normalization
@@ -68,7 +67,6 @@ class Cuda:
     def rewrites(self):
         return (
             fuse,
-            fuse_cross_entropy,
             narrow_lrn,
             partial(cast_biases, session=self.session),
             partial(narrow_recurrent_nodes, session=self.session),

@@ -109,7 +109,7 @@ class OneDnn(reference.Reference):
             fuse,
             record_maxima,
             partial(lrn_workspace.share_lrn_workspaces, self.session),
-            partial(slow_gradients.take_apart, self.session),
+            partial(slow_gradients.take_apart, self.session, self.compiler),
             batch_norm_relu.fuse_relus,
             partial(conv_sum.add_in_convolutions, self.session),
             product_sum.products_into_sums,
@@ -186,11 +186,12 @@ class OneDnn(reference.Reference):
             make = NARROW.get(type(op))
         if make is None and not why:
             make = COPIES.get(type(op))
-        if make is None:
-            kernel, why = compiled_loops.compile_kernel(op, inputs, outputs, self.compiler)
+        if make is None or compiled_loops.is_preferred(op, inputs):
+            kernel, refusal = compiled_loops.compile_kernel(op, inputs, outputs, self.compiler)
             if kernel is not None:
                 return kernel
-        elif not why:
+            why = refusal if make is None else why
+        if make is not None and not why:
             try:
                 self.session.next_kernel()
                 calls, name = make(self.session, op, inputs, outputs)

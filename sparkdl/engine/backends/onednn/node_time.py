@@ -11,6 +11,7 @@ from sparkdl.engine.backends.onednn.rewrites.recurrent_workspace import (
     WithWorkspaceOp,
 )
 from sparkdl.engine.chains import ChainOp
+from sparkdl.engine.native.softmax_rows import SHORT
 from sparkdl.engine.ops.activation import EluOp, ErfOp, SigmoidOp, SoftplusOp, TanhOp
 from sparkdl.engine.ops.elementwise import ExpOp, LogOp, PowerOp
 from sparkdl.engine.ops.gelu import GeluGradOp, GeluOp
@@ -22,6 +23,7 @@ from sparkdl.engine.ops.softmax import (
     LogSoftmaxGradOp,
     LogSoftmaxOp,
     SigmoidCrossEntropyOp,
+    SoftmaxCrossEntropyGradOp,
     SoftmaxCrossEntropyOp,
     SoftmaxGradOp,
     SoftmaxOp,
@@ -29,13 +31,14 @@ from sparkdl.engine.ops.softmax import (
 
 FLOPS, BYTES = 1e11, 4e10  # of a core per second: in products; read and written
 FORMULA = 5e-10  # seconds per number of what a polynomial computes, such as exp
-ROW = 2.5e-8  # seconds of a row of a softmax, however short
+ROW = 5e-8  # seconds of a row of a softmax, unless several are computed side by side
 WORTH_STEPS = 6e-5  # seconds of a recurrent step from which several threads pay
 WORTH_BARRIERS = 1e-4  # seconds from which they pay in a kernel whose threads wait for each other
 
 FORMULAS = ExpOp, LogOp, PowerOp, EluOp, TanhOp, SigmoidOp, SoftplusOp, ErfOp
 FORMULAS += GeluOp, GeluGradOp, SigmoidCrossEntropyOp, UniformOp
-ROWS = SoftmaxOp, SoftmaxGradOp, LogSoftmaxOp, LogSoftmaxGradOp, SoftmaxCrossEntropyOp
+ROWS = SoftmaxOp, SoftmaxGradOp, LogSoftmaxOp, LogSoftmaxGradOp
+ROWS += SoftmaxCrossEntropyOp, SoftmaxCrossEntropyGradOp
 STEP_BY_STEP = RecurrentOp, RecurrentGradOp, WithWorkspaceOp, FromWorkspaceOp
 
 # Their threads meet inside the kernel at barriers that never sleep: where another process has one
@@ -52,10 +55,16 @@ def seconds_alone(node):
 def seconds_beside(op, node):
     """Returns the seconds of what is neither memory nor products."""
     if isinstance(op, ROWS):
-        return ROW * prod(node.inputs[0].shape[:-1])
+        return seconds_of_rows(max((tensor.shape for tensor in node.inputs), key=len))
     steps = [step for step, _ in op.steps] if isinstance(op, ChainOp) else [op]
     formulas = sum(isinstance(step, FORMULAS) for step in steps)
     return FORMULA * formulas * node.outputs[0].spec.size
+
+
+def seconds_of_rows(shape):
+    """Returns the seconds of a softmax or a cross entropy of logits of a shape."""
+    each = ROW if shape[-1] > SHORT else 0.0
+    return prod(shape[:-1]) * (each + 2 * FORMULA * shape[-1])
 
 
 def needs_one_thread(node):

@@ -15,7 +15,7 @@ from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.graph import Spec, Tensor
 from sparkdl.engine.ops.activation import TanhOp
 from sparkdl.engine.ops.elementwise import AddOp
-from sparkdl.engine.ops.softmax import SoftmaxCrossEntropyOp, SoftmaxOp
+from sparkdl.engine.ops.softmax import SoftmaxCrossEntropyGradOp, SoftmaxCrossEntropyOp, SoftmaxOp
 from tests.engine.backends.onednn.nodes import gru, tensors
 
 SQUARE = 1000, 1000
@@ -24,6 +24,11 @@ SQUARE = 1000, 1000
 def chain_of_formulas():
     steps = (AddOp(), (0, 1)), (TanhOp(), (2,)), (TanhOp(), (3,))
     return ChainOp(steps, (2,))(*tensors(SQUARE, SQUARE))[0].node
+
+
+def entropy_gradient():
+    gy, logits = tensors((64,), (64, 2))
+    return SoftmaxCrossEntropyGradOp()(gy, logits, Tensor(Spec((64,), "int32"))).node
 
 
 def entropy():
@@ -41,8 +46,13 @@ NODES = {
     ),
     "a formula": (lambda: TanhOp()(*tensors(SQUARE)).node, 8e6 / BYTES + 1e6 * FORMULA),
     "a chain with two formulas": (chain_of_formulas, 12e6 / BYTES + 2e6 * FORMULA),
-    "short rows": (lambda: SoftmaxOp()(*tensors((5, 6, 2))).node, 8 * 60 / BYTES + 30 * ROW),
-    "short rows with labels": (entropy, 4 * (128 + 64 + 64) / BYTES + 64 * ROW),
+    "short rows": (lambda: SoftmaxOp()(*tensors((5, 6, 2))).node, 8 * 60 / BYTES + 120 * FORMULA),
+    "long rows": (
+        lambda: SoftmaxOp()(*tensors((5, 6, 70))).node,
+        8 * 2100 / BYTES + 30 * ROW + 4200 * FORMULA,
+    ),
+    "short rows with labels": (entropy, 4 * (128 + 64 + 64) / BYTES + 256 * FORMULA),
+    "their gradient": (entropy_gradient, 4 * (256 + 64 + 64) / BYTES + 256 * FORMULA),
 }
 
 

@@ -22,8 +22,8 @@ def batch_norm(rows, columns):
     return BatchNormOp(epsilon=1e-5)(*tensors((rows, columns)), gamma, beta)[0].node
 
 
-def cross_entropy(rows):
-    logits, labels = Tensor(Spec((rows, 2))), Tensor(Spec((rows,), "int32"))
+def cross_entropy(rows, classes=2):
+    logits, labels = Tensor(Spec((rows, classes))), Tensor(Spec((rows,), "int32"))
     return SoftmaxCrossEntropyOp()(logits, labels).node
 
 
@@ -35,7 +35,9 @@ NODES = {  # alone in a program
     "many small steps, one after the other": (gru(32, 1000, 64), True),
     "few large steps": (gru(64, 10, 512), False),
     "a few short rows": (cross_entropy(256), True),
-    "many short rows": (cross_entropy(10_000), False),
+    "many short rows": (cross_entropy(10_000), True),
+    "very many short rows": (cross_entropy(1_000_000), False),
+    "many longer rows": (cross_entropy(10_000, 40), False),
 }
 
 

@@ -1,10 +1,8 @@
 """Softmax and its logarithm along the last axis, their gradients, and cross entropy."""
 
-from dataclasses import dataclass
 from math import prod
 
 from sparkdl.engine.backends.cuda.kernels.walks import walks
-from sparkdl.engine.ops.base import Op
 from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, LogSoftmaxOp
 
 
@@ -30,15 +28,7 @@ def cross_entropy(session, op, logits, labels, losses):
     return launch_rows(session, "cross_entropy", *logits.shape, steps, arrays, L=kind)
 
 
-@dataclass(frozen=True)
-class CrossEntropyGradOp(Op):
-    """gy (rows, 1) times (softmax of logits (rows, classes) minus 1 at the labels (rows,))."""
-
-    def shape(self, logits, labels, gy):
-        return logits
-
-
-def cross_entropy_backward(session, op, logits, labels, gy, gx):
+def cross_entropy_backward(session, op, gy, logits, labels, gx):
     steps = *logits.strides, *labels.strides, gy.strides[0], *gx.strides
     arrays, kind = (logits, labels, gy, gx), labels.dtype.name
     return launch_rows(session, "cross_entropy_grad", *logits.shape, steps, arrays, L=kind)

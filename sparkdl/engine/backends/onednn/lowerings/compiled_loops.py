@@ -8,14 +8,20 @@ from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.chains import chain_kernel as numpy_kernel
 from sparkdl.engine.dtypes import is_narrow
 from sparkdl.engine.native.chains import chain_kernel
-from sparkdl.engine.native.cross_entropy import cross_entropy_kernel
+from sparkdl.engine.native.cross_entropy import cross_entropy_grad_kernel, cross_entropy_kernel
 from sparkdl.engine.native.draws import uniform_kernel
+from sparkdl.engine.native.short_softmax import is_short, short_softmax_kernel
 from sparkdl.engine.native.sums import sum_kernel, sum_to_kernel
 from sparkdl.engine.ops.elementwise import ElementwiseOp
 from sparkdl.engine.ops.random import UniformOp
 from sparkdl.engine.ops.reduce import EqualOp, SumOp, equal
 from sparkdl.engine.ops.shape import BroadcastToOp, CastOp, CopyOp, SumToOp, copy
-from sparkdl.engine.ops.softmax import OneHotOp, SoftmaxCrossEntropyOp
+from sparkdl.engine.ops.softmax import (
+    OneHotOp,
+    SoftmaxCrossEntropyGradOp,
+    SoftmaxCrossEntropyOp,
+    SoftmaxOp,
+)
 from sparkdl.errors import UnsupportedError
 
 
@@ -50,6 +56,11 @@ def compile_kernel(op, inputs, outputs, compiler):
         return None, str(error)
 
 
+def is_preferred(op, inputs):
+    """Returns whether a compiled loop is faster than oneDNN's kernel."""
+    return isinstance(op, SoftmaxOp) and is_short(inputs[0])
+
+
 def chain_or_alone(op, inputs, outputs, compiler):
     op = op if isinstance(op, ChainOp) else alone(op, len(inputs))
     return chain_kernel(op, inputs, outputs, compiler)
@@ -81,6 +92,8 @@ KERNELS = {
     SumOp: spread_arrays(sum_kernel),
     SumToOp: spread_arrays(sum_to_kernel),
     SoftmaxCrossEntropyOp: spread_arrays(cross_entropy_kernel),
+    SoftmaxOp: spread_arrays(short_softmax_kernel),
+    SoftmaxCrossEntropyGradOp: spread_arrays(cross_entropy_grad_kernel),
     OneHotOp: one_hot,
     EqualOp: chain_or_alone,
     BroadcastToOp: copy_kernel,

@@ -57,7 +57,7 @@ GRAPHS = {
     "pooling_forward": lambda: of_case("MaxPool"),
     "reorder": lambda: trace(lambda x: ops.cast(x, BFLOAT16), numbers(3, 4)),
     "resampling_forward": lambda: of_case("Resize linear twice"),
-    "softmax_forward": lambda: of_case("Softmax of a sequence"),
+    "softmax_forward": lambda: of_case("LogSoftmax of a sequence"),
     "vanilla_rnn_forward": lambda: of_case("SimpleRnn"),
 }
 BACKWARD = {
