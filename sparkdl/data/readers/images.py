@@ -1,6 +1,7 @@
 """Reader of image files: one sub-folder per class, or a list of files and labels."""
 
 import logging
+import re
 from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Any
@@ -29,7 +30,7 @@ class ImageFiles(Split):
 
     path: str
     names: tuple[str, ...]
-    labels: tuple[int, ...]
+    labels: tuple[int, ...] | tuple[tuple[int, ...], ...]
 
     def __str__(self) -> str:
         return f"{self.path}, partition {self.partition}"
@@ -54,7 +55,9 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
     )
     list_file: str | None = option(
         Path(),
-        'A text file with lines "name label", names below `path`, labels whole numbers.',
+        'A text file with lines "name label", names below `path`, labels whole numbers. Several '
+        'labels, as many in each line, may follow a name with the ending of an image: "cat.jpg 1 0 '
+        '3".',
         default=None,
     )
 
@@ -82,7 +85,10 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         return classes
 
     def listing(self) -> Any:
-        """Returns [(name below the path, label)] of all records, in their order."""
+        """Returns [(name below the path, label)] of all records, in their order.
+
+        Several labels of a record are a tuple.
+        """
         listing = self._of_folders() if self.list_file is None else self._of_list()
         if not listing:
             raise DataError(f"{self.list_file or self.path}: must name images, but has none")
@@ -104,7 +110,10 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         ]
 
     def read(self, split: Any) -> Iterator[Batch]:
-        """Yields Batches of about 16 megabytes: features uint8 (n, C, H, W), labels (n,) int32."""
+        """Yields Batches of about 16 megabytes: features uint8 (n, C, H, W), labels int32.
+
+        Labels are (n,); (n, k) where a list has k of them in each line.
+        """
         images: list[np.ndarray] = []
         start = 0
         paths = [f"{split.path}/{name}" for name in split.names]
@@ -153,19 +162,45 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
             lines = content.decode("utf-8-sig").splitlines()
         except UnicodeDecodeError as error:
             raise DataError(f"{self.list_file}: must be UTF-8: {error}") from None
-        numbered = enumerate(lines, 1)
-        return [self._list_files(line.strip(), number) for number, line in numbered if line.strip()]
+        numbered = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+        listed = [self._list_files(line, number) for number, line in numbered]
+        counts = [len(labels) if isinstance(labels, tuple) else 1 for _, labels in listed]
+        for count, (number, line) in zip(counts, numbered, strict=True):
+            if count != counts[0]:
+                raise DataError(
+                    f"{self.list_file}, line {number}: must have as many labels as those before, "
+                    f"{counts[0]}, got {line!r}"
+                )
+        return listed
 
     def _list_files(self, line, number):
-        name, *label = line.rsplit(maxsplit=1)
+        """Returns the name and label of a line, or a tuple of its labels."""
+        name, labels = split_line(line)
         where = f"{self.list_file}, line {number}"
         try:
-            value = int(*label or "?")
+            values = tuple(map(int, labels or "?"))
         except ValueError:
-            raise DataError(f"{where}: must be a file and a whole number, got {line!r}") from None
-        if not is_int32(value):
-            raise DataError(f"{where}: labels must be whole numbers of int32, got {value}")
-        return name.lstrip("/"), value
+            raise DataError(f"{where}: must be a file and whole numbers, got {line!r}") from None
+        for value in values:
+            if not is_int32(value):
+                raise DataError(f"{where}: labels must be whole numbers of int32, got {value}")
+        return name.lstrip("/"), values if len(values) > 1 else values[0]
+
+
+def split_line(line):
+    """Returns the name in a line of a list, which may hold spaces, and the texts of its labels.
+
+    Labels follow the last word with the ending of an image; without one, a line has one label.
+    """
+    name, *label = line.rsplit(maxsplit=1)
+    if name.lower().endswith(ENDINGS):
+        return name, label
+    words = re.split(r"(\s+)", line)  # with the spaces between
+    names = [i for i, word in enumerate(words) if word.lower().endswith(ENDINGS)]
+    labels = words[names[-1] + 2 :: 2] if names else []
+    if labels and all(re.fullmatch(r"[-+]?\d+", text) for text in labels):
+        return "".join(words[: names[-1] + 1]), labels
+    return name, label
 
 
 @cache

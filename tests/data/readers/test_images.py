@@ -81,6 +81,35 @@ def test_names_in_a_list_may_hold_spaces(tmp_path):
     np.testing.assert_array_equal(read(Images(str(tmp_path), list_file=path)).features, X[:1])
 
 
+def test_a_list_may_have_several_labels_in_each_line(tmp_path):
+    """Names with spaces and numbers, and without the ending of an image, stay what they are."""
+    folder_of(tmp_path)
+    write(tmp_path / "a.png 2 b 1.PNG", encode_image(X[5]))
+    lines = b"dog/2.png 7 0 1\n\na.png 2 b 1.PNG\t-1  0 300\n/cat/1.png 0 1 +1\n"
+    path = write(tmp_path / "list.txt", lines)
+    source = Images(str(tmp_path), list_file=path, records_per_split=2)
+    assert source.listing()[1] == ("a.png 2 b 1.PNG", (-1, 0, 300))
+    batch = read(source)
+    np.testing.assert_array_equal(batch.features, X[[2, 5, 1]])
+    np.testing.assert_array_equal(batch.labels, [[7, 0, 1], [-1, 0, 300], [0, 1, 1]])
+    assert batch.labels.dtype == np.int32
+    write(tmp_path / "list.txt", b"image 7 3\n")
+    assert Images(str(tmp_path), list_file=path).listing() == [("image 7", 3)]
+
+
+def test_a_network_trains_on_several_labels(tmp_path):
+    folder_of(tmp_path)
+    y = np.random.default_rng(1).integers(0, 2, (12, 3))
+    lines = [f"{CLASSES[i % 3]}/{i}.png " + " ".join(map(str, row)) for i, row in enumerate(y)]
+    listed = Images(str(tmp_path), list_file=write(tmp_path / "l.txt", "\n".join(lines).encode()))
+    output = Output(units=3, loss="sigmoid_cross_entropy")
+    conf = NetworkConf(input_shape=X.shape[1:], layers=[Dense(units=4), output], seed=1)
+    one, other = Network(conf), Network(conf)
+    one.fit(listed)
+    other.fit((X, y))
+    np.testing.assert_array_equal(one.state.params, other.state.params)
+
+
 def test_channels(tmp_path):
     folder_of(tmp_path, X[:1])
     np.testing.assert_array_equal(read(Images(str(tmp_path), channels="BGR")).features, X[:1, ::-1])
@@ -153,8 +182,11 @@ def test_what_is_missing_is_named(tmp_path):
 
 
 LISTS = [
-    (b"a.png 1\nb.png\n", "line 2: must be a file and a whole number, got 'b.png'"),
-    (b"a.png 1.5\n", "line 1: must be a file and a whole number, got 'a.png 1.5'"),
+    (b"a.png 1\nb.png\n", "line 2: must be a file and whole numbers, got 'b.png'"),
+    (b"a.png 1.5\n", "line 1: must be a file and whole numbers, got 'a.png 1.5'"),
+    (b"a.png 1 2.5\n", "line 1: must be a file and whole numbers, got 'a.png 1 2.5'"),
+    (b"a.png 1 2\n\nb.png 3\n", "line 3: must have as many labels as those before, 2, got 'b.p"),
+    (b"a.png 1 3000000000\n", "line 1: labels must be whole numbers of int32, got 3000000000"),
     (b"a.png 2147483648\n", "line 1: labels must be whole numbers of int32, got 2147483648"),
     (b"\xff 1\n", "must be UTF-8"),
     (b"\n", "must name images, but has none"),
