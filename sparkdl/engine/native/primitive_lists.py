@@ -13,9 +13,9 @@ import numpy as np
 from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
 from sparkdl.engine.native.llvm_code import Code
+from sparkdl.engine.native.primitive_errors import error_of
 from sparkdl.engine.native.threads import WORTH_THREADS, address
 from sparkdl.engine.operands import Operand
-from sparkdl.errors import UnsupportedError
 
 EXECUTE, LISTS = FIRST, FIRST + 1
 PRIMITIVE, STREAM, COUNT, ARGUMENTS, STATUS, ROW = range(6)  # words of a row, and their count
@@ -29,7 +29,7 @@ def at_once(lists, execute, compiler):
 
     Raises
     ------
-    UnsupportedError
+    UnsupportedError, MemoryError
         When called, if oneDNN fails to execute a primitive.
     """
     tables = [tabulate(calls) for calls in lists]
@@ -52,9 +52,9 @@ def tabulate(calls):
 
 
 def require_executed(table):
-    """Raises UnsupportedError if oneDNN failed to execute a primitive of these rows."""
-    if table[:, STATUS].any():
-        raise UnsupportedError("oneDNN could not execute a primitive")
+    """Raises the error of the first primitive of these rows that oneDNN failed to execute."""
+    for status in table[:, STATUS][table[:, STATUS] != 0].tolist():
+        raise error_of("primitive_execute", status)
 
 
 def table_operand(table):

@@ -38,7 +38,7 @@ def make(status=0, x=(2, 16, 8, 8), y=(2, 32, 8, 8), values=16, dtype=np.float32
 
 def test_a_product_that_fails_is_an_error():
     make()()
-    with pytest.raises(UnsupportedError, match="could not execute"):
+    with pytest.raises(UnsupportedError, match="refuses primitive_execute"):
         make(status=3)()
 
 

@@ -11,6 +11,7 @@ from sparkdl.engine.backends.memory import empty
 from sparkdl.engine.backends.onednn.binding.library import load
 from sparkdl.engine.backends.onednn.binding.operands import check
 from sparkdl.engine.dtypes import name_of
+from sparkdl.engine.native.primitive_errors import error_of
 from sparkdl.engine.planner import align
 from sparkdl.errors import UnsupportedError
 
@@ -57,7 +58,10 @@ class Handle(ctypes.c_void_p):
 
 
 class OneDnnSession:
-    """A oneDNN engine and stream on the CPU; calls raise an error for a bad status."""
+    """A oneDNN engine and stream on the CPU.
+
+    Calls raise MemoryError where oneDNN has no memory, and UnsupportedError for what it refuses.
+    """
 
     def __init__(self):
         self.library = library = load()
@@ -77,7 +81,7 @@ class OneDnnSession:
     def call(self, name, *arguments):
         status = getattr(self.library, f"dnnl_{name}")(*arguments)
         if status:
-            raise UnsupportedError(f"oneDNN refuses {name} (status {status})")
+            raise error_of(name, status)
 
     def make(self, kind, name, *arguments):
         """Calls the creation function `name`; returns the new Handle."""
@@ -236,8 +240,8 @@ class OneDnnSession:
         execute, count, stream, where = self.execute, len(arguments), self.stream, byref(array)
 
         def call(keep=(arguments, array)):  # keeps what the primitive points to
-            if execute(primitive, stream, count, where):
-                raise UnsupportedError("oneDNN could not execute a primitive")
+            if status := execute(primitive, stream, count, where):
+                raise error_of("primitive_execute", status)
 
         call.words = primitive.value, stream.value, count, ctypes.addressof(array)
         return call
