@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from sparkdl.config import is_integer
 from sparkdl.data.readers.encodings.arrow_columns import KINDS
@@ -13,6 +13,7 @@ from sparkdl.errors import ConfigError, DataError, brief
 from sparkdl.interop.predictors import Predictor, choose_predictor
 from sparkdl.spark.connect.sessions import context_of, is_connect, is_frame
 from sparkdl.spark.inference.arrow_map import map_in_arrow
+from sparkdl.spark.inference.error_column import check_on_error, reasons_field
 from sparkdl.spark.inference.model_rows import ModelColumns
 from sparkdl.spark.inference.nested_columns import nested_field
 from sparkdl.spark.inference.predictions import check_kept, check_new, narrow_frame, places_of
@@ -22,7 +23,6 @@ from sparkdl.spark.jobs.shared_value import LocalValue
 from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.frame_schema import WHERE, has_numbers
 
-ON_ERROR = ("raise", "null", "column")
 Prepare = Callable[[dict[str, list[Any]]], dict[str, Any]]
 
 
@@ -103,8 +103,7 @@ def predict_column(
     columns = input_columns(frame.schema, predictor, inputs, prepare)
     names = column_names(predictor, outputs)
     new = [nested_field(column, predictor.outputs[name]) for name, column in names.items()]
-    if on_error == "column":
-        new.append(StructField(error, StringType(), True))
+    new += reasons_field(on_error, error)
     if prepare is None:  # `prepare` sees all columns
         frame = narrow_frame(frame, columns.values(), keep)
     kept = [*places_of(frame.schema.names, keep)]
@@ -134,8 +133,7 @@ def check_options(frame, prepare, on_error, error, batch_size, batch_bytes):
             "session; make a new session and the DataFrame in it"
         )
     require("prepare", prepare is None or callable(prepare), "a function or None", prepare)
-    require("on_error", on_error in ON_ERROR, f"one of {ON_ERROR}", on_error)
-    require("error", on_error != "column" or isinstance(error, str), "a name", error)
+    check_on_error("predict_column", on_error, error)
     for name, value in (("batch_size", batch_size), ("batch_bytes", batch_bytes)):
         require(name, is_integer(value, 1), "an integer >= 1", value)
 

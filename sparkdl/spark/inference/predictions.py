@@ -310,8 +310,13 @@ def example_losses(model, transform, batches):
     """Yields the losses (n,) of the records of each Batch, as float64."""
     replica = load_replica(model)
     for batch in sound(batches):
-        parts = [replica.losses(piece)[1] for piece in pieces(batch, transform, replica.conf)]
-        yield np.concatenate(parts).astype(np.float64)
+        yield batch_losses(replica, transform, batch)
+
+
+def batch_losses(replica, transform, batch):
+    """Returns the losses (n,) of a batch's records, as float64."""
+    parts = [replica.losses(piece)[1] for piece in pieces(batch, transform, replica.conf)]
+    return np.concatenate(parts).astype(np.float64)
 
 
 def loss_column(name, model, transform, batches):

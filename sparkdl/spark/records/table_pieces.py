@@ -21,13 +21,19 @@ def check_pieces(schema, columns, partition, tables, beside=0):
     beside : int
         Further bytes per record, for computed results.
     """
-    start, where = 0, f"partition {partition}"
+    start = 0
+    for piece in cut_tables(schema, columns, tables, beside):
+        yield piece, read_piece(schema, columns, partition, piece, start)
+        start += piece.num_rows
+
+
+def read_piece(schema, columns, partition, piece, start):
+    """Returns the checked Batch of a piece of a partition, whose first record is `start`."""
+    where = f"partition {partition}"
     options = {"sequences": schema.masks, "sizes": schema.sizes, "singles": schema.singles}
     options |= {"labels": schema.outputs}
-    for piece in cut_tables(schema, columns, tables, beside):
-        batch = table_batch(piece, columns, where, partition, start, **options)
-        start += piece.num_rows
-        yield piece, schema.check(batch, where)
+    batch = table_batch(piece, columns, where, partition, start, **options)
+    return schema.check(batch, where)
 
 
 def cut_tables(schema, columns, tables, beside=0):
