@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from py4j.java_gateway import JavaMember
 from pyspark.ml.feature import VectorAssembler
 from pyspark.sql import functions as F
 
@@ -64,6 +65,22 @@ def test_predictions_keep_the_columns_of_the_data(spark, frame):
     assert mean == pytest.approx(net.score(frame, features=NAMES), rel=1e-6)
     [layer] = net.features(frame, ["dense_1"], features=NAMES).columns[len(frame.columns) :]
     assert layer == "dense_1"
+
+
+def test_many_columns_take_few_calls_of_the_jvm(spark, monkeypatch):
+    width, calls = 300, []
+    frame = spark.range(4).selectExpr(*(f"{n} + id as c{n}" for n in range(width)))
+    names, send = [f"c{n}" for n in range(1, width)], JavaMember.__call__
+
+    def count(member, *given):
+        calls.append(member)
+        return send(member, *given)
+
+    monkeypatch.setattr(JavaMember, "__call__", count)
+    joined, name = join_features(frame, names)
+    monkeypatch.undo()
+    assert len(calls) < width / 10
+    assert joined.columns[-1] == name and joined.first()[-1] == list(range(1, width))
 
 
 def test_rows_of_the_driver_are_known_as_long_as_the_frame_of_the_user_lives(spark):
