@@ -13,14 +13,20 @@ import numpy as np
 from sparkdl.engine.native import formulas
 from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
-from sparkdl.engine.native.llvm_code import Code, literal
-from sparkdl.engine.native.memory import gather_at, scatter_at
-from sparkdl.engine.native.softmax_rows import SHORT, LongRow, ShortRows, largest_of, total_of
+from sparkdl.engine.native.llvm_code import Code
+from sparkdl.engine.native.softmax_rows import (
+    SHORT,
+    LongRow,
+    ShortRows,
+    exp_of,
+    largest_of,
+    load_labels,
+    total_of,
+)
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 
 ROWS, CLASSES, LOGITS, LABELS, APART, LOSSES, GRADIENT, GRADIENT_APART = range(FIRST, FIRST + 8)
-NAN = literal("float32", float("nan"))
 
 
 def cross_entropy_kernel(op, logits, labels, losses, compiler):
@@ -92,7 +98,7 @@ def each_row(code, kind, short):
     logits, labels = pointer(code, LOGITS), pointer(code, LABELS)
     with counting(code, begin, end, make.rows) as row:
         rows = make(code, row, end, classes)
-        yield rows, rows.start(logits, apart), rows.load_value(kind, labels).cast("int64")
+        yield rows, rows.start(logits, apart), load_labels(rows, kind, labels)
 
 
 @cache
@@ -102,10 +108,10 @@ def loss_text(kind, short):
     losses = pointer(code, LOSSES)
     with each_row(code, kind, short) as (rows, start, label):
         largest = largest_of(rows, start)
-        at, known = rows.find_logits(start, label)
-        logit = gather_at(code, "float32", at, known, NAN)
+        logit = rows.load_logit(start, label)
         total = total_of(rows, start, largest)
-        rows.store_value(formulas.log_of(total) - (logit - largest), losses)
+        loss = formulas.log_of(total) - (logit - largest)
+        rows.store_value((label < 0).select(loss.of(float("nan")), loss), losses)
     return module(code)
 
 
@@ -120,7 +126,6 @@ def gradient_text(kind, short):
         factor = gy / total_of(rows, start, largest)
         to = rows.start(gradient, apart)
         with counting(code, "0", rows.classes, rows.step) as i:
-            rows.store(formulas.exp(rows.load(start, i) - largest) * factor, to, i)
-        at, known = rows.find_logits(to, label)
-        scatter_at(code, gather_at(code, "float32", at, known) - gy, at, known)
+            value = exp_of(rows, start, largest, i) * factor
+            rows.store(rows.is_label(label, i).select(value - gy, value), to, i)
     return module(code)

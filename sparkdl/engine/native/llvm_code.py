@@ -181,13 +181,23 @@ class IrVector:
         )
 
     def across(self, name):
-        """Reduces all lanes to a scalar by fadd or fmax; "fadd reassoc" adds in pairs."""
+        """Reduces all lanes to a scalar by an instruction; "fadd reassoc" adds in pairs."""
         name, _, flag = name.partition(" ")
         scalar = TYPES[self.kind]
         start = [(scalar, "-0.0")] if name == "fadd" else []
         function = f"llvm.vector.reduce.{name}.v{LANES}f{bits_of(self.kind)}"
         call = self.code.call(scalar, function, *start, (self.type, self.name))
         return self.code.define(call.replace("call", f"call {flag}", 1))
+
+    def largest(self):
+        """Returns the largest number in all lanes; with a NaN among them, any of them."""
+        result, apart = self, LANES // 2
+        while apart:
+            order = ", ".join(f"i32 {i ^ apart}" for i in range(LANES))
+            wide = f"{result.typed}, {result.type} poison, <{LANES} x i32> <{order}>"
+            other = self.code.vector(self.kind, f"shufflevector {wide}")
+            result, apart = (result > other).select(result, other), apart // 2
+        return result
 
     def fma(self, factor, term):
         """self factor + term, rounded once."""

@@ -5,9 +5,14 @@ from sparkdl.engine.native.llvm_code import FLOATS, LANES, TYPES, IrVector, bits
 
 def below(code, count):
     """Returns the mask of the first `count` lanes."""
-    numbers = ", ".join(f"i32 {i}" for i in range(LANES))
     limit = code.splat("int32", short_count(code, count, LANES))
-    return IrVector(code, "int32", f"<{numbers}>").compare("lt", limit)
+    return number_lanes(code).compare("lt", limit)
+
+
+def number_lanes(code, kind="int32"):
+    """Returns the numbers of the lanes, from 0 on."""
+    numbers = ", ".join(f"{TYPES[kind]} {i}" for i in range(LANES))
+    return IrVector(code, kind, f"<{numbers}>")
 
 
 def short_count(code, count, most):
@@ -34,9 +39,7 @@ def gather(code, kind, base, index, stride, mask):
 
 def find_places(code, base, index, stride):
     """Returns the addresses of what lies `stride` bytes apart, from position `index` on."""
-    numbers = ", ".join(f"i64 {i}" for i in range(LANES))
-    places = code.splat("int64", index) + IrVector(code, "int64", f"<{numbers}>")
-    offsets = places * stride
+    offsets = (code.splat("int64", index) + number_lanes(code, "int64")) * stride
     return code.define(f"getelementptr i8, ptr {base}, {offsets.typed}")
 
 

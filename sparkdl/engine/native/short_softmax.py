@@ -5,11 +5,10 @@ The words are rows, classes, the addresses of logits and results.
 
 from functools import cache
 
-from sparkdl.engine.native import formulas
 from sparkdl.engine.native.calls import bind
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
 from sparkdl.engine.native.llvm_code import Code
-from sparkdl.engine.native.softmax_rows import SHORT, ShortRows, largest_of, total_of
+from sparkdl.engine.native.softmax_rows import SHORT, ShortRows, exp_of, largest_of, total_of
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 
@@ -55,5 +54,5 @@ def text():
         largest = largest_of(rows, start)
         factor = 1.0 / total_of(rows, start, largest)
         with counting(code, "0", classes, rows.step) as i:
-            rows.store(formulas.exp(rows.load(start, i) - largest) * factor, to, i)
+            rows.store(exp_of(rows, start, largest, i) * factor, to, i)
     return module(code)

@@ -9,10 +9,19 @@ from dataclasses import dataclass
 from sparkdl.engine.native import formulas
 from sparkdl.engine.native.control import accumulate
 from sparkdl.engine.native.llvm_code import LANES, TYPES, Code, IrVector, literal
-from sparkdl.engine.native.memory import below, find_places, gather_at, load, scatter_at, store
+from sparkdl.engine.native.memory import (
+    below,
+    find_places,
+    gather_at,
+    load,
+    number_lanes,
+    scatter_at,
+    store,
+)
 from sparkdl.engine.native.sums import zeros
 
 SHORT = 2 * LANES  # classes of the longest short rows: longer ones are faster one by one
+LEAST = -87.0  # e^-87 is just above the smallest normal number
 LOWEST = literal("float32", float("-inf"))
 
 
@@ -57,14 +66,28 @@ class LongRow:
         at = self.code.pointer(base, "float", self.row)
         self.code.add(f"store float {first}, ptr {at}, align 4")
 
-    def find_logits(self, start, label):
-        """Returns the addresses of the label's logit, and the mask of labels that are classes."""
-        at = f"getelementptr float, ptr {start}, {label.typed}"
-        return self.code.define(at), is_class(self, label)
+    def load_logit(self, start, label):
+        """Loads the logit of a label of `load_labels`; anything if that is -1."""
+        number = self.code.define(f"extractelement {label.typed}, i32 0")
+        number = self.code.define(f"sext i32 {number} to i64")
+        place = self.code.define(
+            self.code.call("i64", "llvm.smax.i64", ("i64", number), ("i64", 0))
+        )
+        at = self.code.pointer(start, "float", place)
+        return self.code.splat("float32", self.code.define(f"load float, ptr {at}"))
 
-    def reduce(self, vector, name):
-        """Reduces a vector to one number per row, by fadd or fmax."""
-        return self.code.splat(vector.kind, vector.across(name))
+    def is_label(self, label, i):
+        """Returns the mask of the label among the classes from i on."""
+        first = self.code.splat("int32", self.code.define(f"trunc i64 {i} to i32"))
+        return (label - first).compare("eq", number_lanes(self.code))
+
+    def largest(self, vector):
+        """Returns the largest number of the row, in all lanes."""
+        return vector.largest()
+
+    def sum(self, vector):
+        """Returns the sum of the row, in all lanes."""
+        return self.code.splat(vector.kind, vector.across("fadd reassoc"))
 
 
 @dataclass
@@ -98,12 +121,18 @@ class ShortRows:
     def store_value(self, vector, base):
         store(self.code, vector, base, self.row, self.inside)
 
-    def find_logits(self, start, label):
+    def load_logit(self, start, label):
         at = f"getelementptr float, <{LANES} x ptr> {start}, {label.typed}"
-        return self.code.define(at), is_class(self, label) & self.inside
+        return gather_at(self.code, "float32", self.code.define(at), (label >= 0) & self.inside)
 
-    def reduce(self, vector, name):
+    def is_label(self, label, i):
+        number = self.code.define(f"trunc i64 {i} to i32")
+        return label.compare("eq", self.code.splat("int32", number))
+
+    def largest(self, vector):
         return vector
+
+    sum = largest
 
 
 def largest_of(rows, start):
@@ -116,18 +145,31 @@ def largest_of(rows, start):
 
     lowest = IrVector(code, "float32", LOWEST)
     [largest] = accumulate(code, "0", rows.classes, rows.step, [lowest], larger)
-    return rows.reduce(largest, "fmax")
+    return rows.largest(largest)
 
 
 def total_of(rows, start, largest):
     """Returns the sum of exp(logits - largest) of each row, added in float64."""
 
     def add(i, total):
-        return [total + formulas.exp(rows.load(start, i) - largest).cast("float64")]
+        return [total + exp_of(rows, start, largest, i).cast("float64")]
 
     [total] = accumulate(rows.code, "0", rows.classes, rows.step, zeros(rows.code, 1), add)
-    return rows.reduce(total, "fadd reassoc").cast("float32")
+    return rows.sum(total).cast("float32")
 
 
-def is_class(rows, label):
-    return label.cast("uint64") < rows.code.splat("uint64", rows.classes)
+def exp_of(rows, start, largest, i):
+    """Returns exp(logits - largest) of a vector; 0 where it is less than e^LEAST.
+
+    Processors take some hundred cycles for numbers below the smallest normal one.
+    """
+    x = rows.load(start, i) - largest
+    tiny = x < LEAST
+    return tiny.select(x.of(0.0), formulas.exp(tiny.select(x.of(0.0), x)))
+
+
+def load_labels(rows, kind, labels):
+    """Loads the labels of rows as int32; -1 stands for those that are no class."""
+    label = rows.load_value(kind, labels).cast("int64")
+    known = label.cast("uint64") < rows.code.splat("uint64", rows.classes)
+    return known.select(label.cast("int32"), label.cast("int32").of(-1))

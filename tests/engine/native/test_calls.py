@@ -12,13 +12,14 @@ from sparkdl.engine.native import (
     draws,
     jit,
     row_sums,
+    short_softmax,
     sums,
 )
 from sparkdl.engine.operands import Operand
 from sparkdl.engine.ops.elementwise import add, mul
 from sparkdl.engine.ops.random import UniformOp
 from sparkdl.engine.ops.reduce import SumOp
-from sparkdl.engine.ops.softmax import SoftmaxCrossEntropyOp
+from sparkdl.engine.ops.softmax import SoftmaxCrossEntropyGradOp, SoftmaxCrossEntropyOp, SoftmaxOp
 from sparkdl.errors import OperandError, UnsupportedError
 
 try:
@@ -47,6 +48,16 @@ def entropy():
     return cross_entropy.cross_entropy_kernel(SoftmaxCrossEntropyOp(), *arrays, COMPILER)
 
 
+def entropy_gradient():
+    arrays = zeros(6), zeros(6, 5), zeros(6, kind="int64"), zeros(6, 5)
+    op = SoftmaxCrossEntropyGradOp()
+    return cross_entropy.cross_entropy_grad_kernel(op, *arrays, COMPILER)
+
+
+def softmax():
+    return short_softmax.short_softmax_kernel(SoftmaxOp(), zeros(6, 5), zeros(6, 5), COMPILER)
+
+
 def drawn():
     op = UniformOp(to=(3, 4), seed=1, stream=2)
     ids, epoch = zeros(6, kind="uint64"), zeros(kind="uint64")
@@ -63,6 +74,8 @@ KERNELS = {
     "sum of columns": (sums, lambda: summed(True)),
     "sum of rows": (sums, lambda: summed(False)),
     "cross entropy": (cross_entropy, entropy),
+    "gradient of a cross entropy": (cross_entropy, entropy_gradient),
+    "softmax": (short_softmax, softmax),
     "draws": (draws, drawn),
     "sums of rows of a chain": (row_sums, rows),
 }
