@@ -4,7 +4,6 @@ import numpy as np
 
 from sparkdl.nn.inputs.columns import WEIGHTS
 from sparkdl.nn.losses import (
-    Dice,
     ExponentialDensity,
     Infogain,
     KlDivergence,
@@ -15,6 +14,7 @@ from sparkdl.nn.losses import (
     SoftmaxCrossEntropy,
 )
 from sparkdl.nn.losses.agreement import MarginLoss
+from sparkdl.nn.losses.dice import Overlap
 from sparkdl.training.evaluation.base import weigh
 
 LEAST = np.finfo(np.float32).tiny  # lower limit of probabilities
@@ -59,7 +59,7 @@ def has_losses(conf, voting):
 
 def scores_of(loss):
     """Returns the inverse of `loss.output`, None if there is none."""
-    if isinstance(loss, Dice):
+    if isinstance(loss, Overlap):
         return log_odds if loss.labels == "masks" else log
     gives_z = type(loss).output is Loss.output
     if isinstance(loss, MarginLoss):

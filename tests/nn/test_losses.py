@@ -138,7 +138,7 @@ THEIRS = {
     "cosine_proximity": lambda loss, z, y: -optax.cosine_similarity(z, y),
     "wasserstein": lambda loss, z, y: jnp.mean(y * z, axis=1),
 }
-ELSEWHERE = {"dice", "yolo2"}  # in files of their own
+ELSEWHERE = {"dice", "tversky", "yolo2"}  # in files of their own
 compared = pytest.mark.parametrize(
     "loss", [loss for loss in LOSSES if loss.type_name not in ELSEWHERE], ids=str
 )

@@ -63,14 +63,21 @@ def yes_or_no(choices, units):
 
 
 def dice(choices, units):
+    return overlap(choices, units, losses.Dice)
+
+
+def tversky(choices, units):
+    shares = {name: choices.pick((0.5, 0.3, 1.0)) for name in ("alpha", "beta")}
+    return overlap(choices, units, losses.Tversky, **shares)
+
+
+def overlap(choices, units, kind, **more):
     labels = choices.pick(("class", "one_hot", "masks"))
     ignored = choices.pick((None, 255, 0)) if labels == "class" else None
-    return losses.Dice(
-        labels=labels,
-        smooth=choices.pick((1.0, 0.01)),
-        per_unit=choices.chance(0.7),
-        ignore_label=ignored,
-    )
+    options = {"labels": labels, "ignore_label": ignored, "per_unit": choices.chance(0.7)}
+    if choices.chance(0.3):
+        options["class_weights"] = tuple(choices.pick((0.5, 1.0, 2.0)) for _ in range(units))
+    return kind(smooth=choices.pick((1.0, 0.01)), **options, **more)
 
 
 def quantile(choices, units):
@@ -130,6 +137,7 @@ DRAWN = {  # loss: function (choices, units)
     "cosine_proximity": plain(losses.CosineProximity),
     "wasserstein": per_unit(losses.Wasserstein),
     "dice": dice,
+    "tversky": tversky,
     "ctc": ctc,
     "yolo2": yolo,
 }

@@ -20,6 +20,7 @@ from sparkdl.nn.losses import (
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
     SquaredHinge,
+    Tversky,
 )
 from sparkdl.training.network import Network
 from sparkdl.tune.outcome_losses import has_losses, outcome_losses, scores_of
@@ -51,6 +52,7 @@ LOSSES = {
     Dice(): CLASSES,
     Dice(labels="one_hot", per_unit=False): ONE_HOT,
     Dice(labels="masks"): SHARES,
+    Tversky(alpha=0.3, beta=0.7, class_weights=(1.0, 2.0, 0.5)): CLASSES,
     Quantile(): VALUES,
     Gaussian(): VALUES[:, :2],
     MixtureDensity(components=2, width=1): VALUES[:, :1],

@@ -57,13 +57,34 @@ def smoothing(options):
 
 
 def dice(options, place):
-    """Returns a Dice of sigmoid; over steps, or all axes of an example, not over the batch."""
+    """Returns a Dice of sigmoid."""
+    return losses.Dice(labels="masks", smooth=0, **places_of(options, place)), Sigmoid, False
+
+
+def tversky(options, place):
+    """Returns a Tversky loss of sigmoid.
+
+    Keras's text calls alpha the weight of false positives; its code multiplies (1 - prediction)
+    label by it, which are the false negatives.
+    """
+    loss = losses.Tversky(
+        labels="masks",
+        smooth=0,
+        alpha=options.number("beta", 0.5),
+        beta=options.number("alpha", 0.5),
+        **places_of(options, place),
+    )
+    return loss, Sigmoid, False
+
+
+def places_of(options, place):
+    """Returns `per_unit`: sums are over steps, or all axes of an example, not over the batch."""
     axis, rank = options.take("axis"), len(place.shape)
     given = [axis] if isinstance(axis, int) else axis or []
     axes = {one % (rank + 1) for one in given}
     holds = axes in ({1}, {*range(1, rank + 1)}) and not place.masked
     options.need(holds, "axis", axis)
-    return losses.Dice(labels="masks", smooth=0, per_unit=len(axes) < rank), Sigmoid, False
+    return {"per_unit": len(axes) < rank}
 
 
 def kl_divergence(options, place):
@@ -86,6 +107,7 @@ RULES = {
     "binarycrossentropy": binary,
     "binaryfocalcrossentropy": binary_focal,
     "dice": dice,
+    "tversky": tversky,
     "kldivergence": kl_divergence,
     "huber": huber,
     "meansquarederror": plain(losses.Mse),
@@ -138,7 +160,9 @@ def add_loss(graph, place, value, weight, labels, others):
     if len(place.shape) > 2:
         raise UnsupportedError("a loss of images is not supported")
     loss, held, logits = loss_of(value, place)
-    if isinstance(loss, losses.Dice) and ends_in(graph.build.conf(), place.name, Softmax):
+    if isinstance(loss, losses.Dice | losses.Tversky) and ends_in(
+        graph.build.conf(), place.name, Softmax
+    ):
         loss, held = replace(loss, labels="one_hot"), Softmax
     source = place.name
     if held is not None and not logits:

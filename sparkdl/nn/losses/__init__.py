@@ -13,7 +13,7 @@ from sparkdl.nn.losses.contrastive import Contrastive
 from sparkdl.nn.losses.ctc import Ctc, best_path
 from sparkdl.nn.losses.density import ExponentialDensity, Gaussian
 from sparkdl.nn.losses.detections import Detection, detections
-from sparkdl.nn.losses.dice import Dice
+from sparkdl.nn.losses.dice import Dice, Tversky
 from sparkdl.nn.losses.difference import L1, L2, Euclidean, Huber, Mae, Mape, Mse, Msle
 from sparkdl.nn.losses.likelihood import KlDivergence, Poisson, SigmoidCrossEntropy
 from sparkdl.nn.losses.mixture import MixtureDensity
@@ -52,6 +52,7 @@ __all__ = [
     "SigmoidCrossEntropy",
     "SoftmaxCrossEntropy",
     "SquaredHinge",
+    "Tversky",
     "Wasserstein",
     "Yolo2",
 ]

@@ -8,13 +8,13 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction, Sigmoid, Softmax
 from sparkdl.nn.layers import Layer, LossLayer, ScoredLayer
 from sparkdl.nn.losses import (
-    Dice,
     Infogain,
     KlDivergence,
     Loss,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
 )
+from sparkdl.nn.losses.dice import Overlap
 from sparkdl.nn.networks.base import LAYOUT, Conf
 from sparkdl.nn.networks.graph import GraphConf, Vertex
 from sparkdl.nn.networks.last_activation import ends_in, without_activation
@@ -63,7 +63,7 @@ def without_applied(vertices: list[Vertex], conf: Conf, name: str, layer: Layer)
 
 def applied_by(loss: Loss) -> type[ActivationFunction] | None:
     """Returns the activation function that a loss applies itself, or None."""
-    if isinstance(loss, Dice):
+    if isinstance(loss, Overlap):
         return Sigmoid if loss.labels == "masks" else Softmax
     return APPLIED.get(type(loss))
 

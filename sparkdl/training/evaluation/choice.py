@@ -1,7 +1,8 @@
 """Choice of the evaluation for a network."""
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.losses import Dice, SigmoidCrossEntropy
+from sparkdl.nn.losses import SigmoidCrossEntropy
+from sparkdl.nn.losses.dice import Overlap
 from sparkdl.nn.losses.difference import Difference
 from sparkdl.training.evaluation.classification import Classification
 from sparkdl.training.evaluation.mean_loss import MeanLoss
@@ -14,7 +15,8 @@ def evaluation_for(loss, units, labels=None):
 
     Class probabilities give a Classification, sigmoid outputs a MultiLabelEvaluation, other numbers
     a Regression. If predictions and labels differ in kind, some of an example's labels may be
-    missing, or the loss is of whole sequences, only the loss is evaluated. A Dice counts places.
+    missing, or the loss is of whole sequences, only the loss is evaluated. Dice and
+    Tversky count places.
 
     Raises ConfigError if there is only one class.
     """
@@ -33,8 +35,8 @@ def evaluation_for(loss, units, labels=None):
 
 
 def is_of_masks(loss):
-    """Returns whether a loss is a Dice whose units are masks, each a yes or no for a place."""
-    return isinstance(loss, Dice) and loss.predicts == "values"
+    """Returns whether a loss is an Overlap whose units are masks, each a yes or no for a place."""
+    return isinstance(loss, Overlap) and loss.predicts == "values"
 
 
 def keeps_ignored_labels(loss, units):

@@ -13,7 +13,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn import Activation, Adam, Conv2D, GraphBuilder, LossLayer, NetworkConf, Output
 from sparkdl.nn.execution.replica import Replica
-from sparkdl.nn.losses import Dice, SigmoidCrossEntropy, SoftmaxCrossEntropy
+from sparkdl.nn.losses import Dice, SigmoidCrossEntropy, SoftmaxCrossEntropy, Tversky
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.network import Network
 from tests.nn.examples import LOSSES
@@ -22,7 +22,7 @@ from tests.nn.support import label, value_and_gradients
 UNITS = 4
 SHAPES = {"images": (3, UNITS, 5, 2), "sequences": (3, 6, UNITS), "rows": (3, UNITS)}
 examples = pytest.mark.parametrize(
-    "loss", [one for one in LOSSES if isinstance(one, Dice)], ids=str
+    "loss", [one for one in LOSSES if isinstance(one, Dice | Tversky)], ids=str
 )
 shapes = pytest.mark.parametrize("shape", SHAPES.values(), ids=list(SHAPES))
 
@@ -52,9 +52,14 @@ def dice(loss, z, y, mask=None):
         counted = jnp.ones(p.shape[:2]) if mask is None else mask
         y = jnp.moveaxis(y, axis, -1)
     p, y = p * counted[..., None], y.reshape(p.shape) * counted[..., None]
-    over = 1 if loss.per_unit else (1, 2)
-    found = (2 * (p * y).sum(over) + loss.smooth) / ((p + y).sum(over) + loss.smooth)
-    return 1 - found.mean(1) if loss.per_unit else 1 - found
+    w = jnp.ones(UNITS) if loss.class_weights is None else jnp.asarray(loss.class_weights)
+    over, scale = (1, 1.0) if loss.per_unit else ((1, 2), w)
+    a, b = (0.5, 0.5) if isinstance(loss, Dice) else (loss.alpha, loss.beta)
+    smooth = loss.smooth / 2 if isinstance(loss, Dice) else loss.smooth
+    both, wrong, missed = p * y, p * (counted[..., None] - y), (counted[..., None] - p) * y
+    total = (scale * (both + a * wrong + b * missed)).sum(over) + smooth
+    lost = 1 - ((scale * both).sum(over) + smooth) / total
+    return (w * lost).mean(1) if loss.per_unit else lost
 
 
 @examples
@@ -75,7 +80,8 @@ def test_masked_steps_do_not_count(loss, rng, x64):
     found = loss.per_example(z, y, mask)
     np.testing.assert_allclose(found[:2], dice(loss, z, y, mask)[:2], rtol=1e-9)
     np.testing.assert_allclose(found[1], loss.per_example(z[1:2, :2], y[1:2, :2])[0])
-    assert found[2] == (0 if loss.smooth else 1)
+    weight = 1 if loss.class_weights is None or not loss.per_unit else np.mean(loss.class_weights)
+    assert found[2] == (0 if loss.smooth else weight)
 
 
 @examples
@@ -108,6 +114,26 @@ BY_HAND = [  # (loss, z of units by place, labels by place, its loss)
     (Dice(smooth=0), [[SURE, 0], [SURE, 0], [0, SURE]], [0, 1, 1], 1 - (2 / 3 + 2 / 3) / 2),
     (Dice(smooth=0), [[SURE, 0], [SURE, 0], [SURE, 0]], [0, 0, 1], 1 - (4 / 5 + 0) / 2),
     (Dice(smooth=0, per_unit=False), [[SURE, 0], [SURE, 0], [SURE, 0]], [0, 0, 1], 1 - 4 / 6),
+    (
+        Dice(smooth=0, class_weights=(1, 3)),
+        [[SURE, 0], [SURE, 0], [SURE, 0]],
+        [0, 0, 1],
+        (1 - 4 / 5 + 3) / 2,
+    ),
+    (  # the sums of both classes, 2 found of 5 and none of 1
+        Dice(smooth=0, class_weights=(1, 3), per_unit=False),
+        [[SURE, 0], [SURE, 0], [SURE, 0]],
+        [0, 0, 1],
+        1 - 2 * 2 / (5 + 3),
+    ),
+    (  # one found, one false alarm, two missed
+        Tversky(labels="masks", smooth=0, alpha=0.25, beta=2),
+        [[SURE], [SURE], [-SURE], [-SURE]],
+        [[1], [0], [1], [1]],
+        1 - 1 / (1 + 0.25 + 2 * 2),
+    ),
+    (Tversky(labels="masks", smooth=1), [[-SURE], [-SURE]], [[0], [0]], 0),
+    (Tversky(labels="masks", smooth=0), [[-SURE], [-SURE]], [[0], [0]], 1),
 ]
 
 
@@ -135,14 +161,16 @@ def segmented(loss, size=6):
     return conf, x, (kinds[:, None] > 0).astype(np.float32) if units == 1 else kinds
 
 
-@pytest.mark.parametrize("loss", [Dice(), Dice(labels="masks")], ids=str)
+@pytest.mark.parametrize("loss", [Dice(), Dice(labels="masks"), Tversky(beta=0.7)], ids=str)
 def test_a_network_learns_to_segment_and_is_judged_by_pixels(loss):
     conf, x, y = segmented(loss)
     network = Network(conf)
     network.fit((x, y), epochs=60)
     found = network.evaluate((x, y))
     each = dice_of_predictions(network.predict(x), y)
-    assert found.loss == pytest.approx(each.mean(), rel=1e-4) and found.loss < 0.2
+    assert found.loss < 0.2
+    if isinstance(loss, Dice):
+        assert found.loss == pytest.approx(each.mean(), rel=1e-4)
     assert found.examples == y.size and found.accuracy > 0.95
     right = network.predict(x).argmax(1) == y if y.ndim == 3 else (network.predict(x) > 0.5) == y
     assert found.accuracy == pytest.approx(right.mean())
@@ -207,6 +235,8 @@ def test_classes_are_evaluated_where_they_count():
 
 REFUSED = [
     (lambda: Dice(labels="masks", ignore_label=1), "None where labels are no classes, got 1"),
+    (lambda: Tversky(beta=-1), "Tversky.beta must be a number >= 0, got -1"),
+    (lambda: Dice(class_weights=(0, 0)), "Dice.class_weights must be numbers >= 0, not all of"),
     (lambda: Dice(smooth=-1), "Dice.smooth must be a number >= 0, got -1"),
     (lambda: Dice(labels="hot"), "Dice.labels must be 'class', 'one_hot' or 'masks', got 'hot'"),
 ]
@@ -217,6 +247,11 @@ def test_refuses(make, message):
     with pytest.raises(ConfigError) as caught:
         make()
     assert message in str(caught.value)
+
+
+def test_weights_of_another_number_of_classes_are_refused():
+    with pytest.raises(ShapeError, match="Tversky.class_weights must have one for each of 3 units"):
+        NetworkConf(input_shape=(2,), layers=[Output(units=3, loss=Tversky(class_weights=(1, 2)))])
 
 
 def test_one_unit_is_a_mask():

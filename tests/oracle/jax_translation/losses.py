@@ -198,8 +198,8 @@ def ctc(f, z, labels, mask):
     return optax.ctc_loss(z, steps, known, padded, blank_id=f.blank)
 
 
-def dice(f, z, y, mask):
-    """Milletari et al. (2016), section 3, without squares."""
+def overlap(f, z, y, mask):
+    """Milletari et al. (2016), section 3, without squares, or Salehi et al. (2017), eq. 1 and 4."""
     units = 1 if z.ndim > 3 else -1
     shape = len(z), -1, z.shape[units]
     p = prediction(f, jnp.moveaxis(z, units, -1)).reshape(shape)
@@ -210,14 +210,18 @@ def dice(f, z, y, mask):
         y = one_hot(places, shape[-1])
     else:
         y = jnp.moveaxis(y, units, -1).reshape(shape)
-    over = 1 if f.per_unit else (1, 2)
-    both = (p * y * counted[..., None]).sum(over)
-    total = ((p + y) * counted[..., None]).sum(over) + f.smooth
-    found = 1 - (2 * both + f.smooth) / jnp.where(total < 1e-7, 1e-7, total)
-    return found.mean(-1) if f.per_unit else found
+    w = jnp.ones(shape[-1]) if f.class_weights is None else jnp.asarray(f.class_weights)
+    over, counted = (1, counted[..., None]) if f.per_unit else ((1, 2), counted[..., None] * w)
+    both, wrong, missed = ((x * counted).sum(over) for x in (p * y, p * (1 - y), (1 - p) * y))
+    if f.type_name == "dice":
+        both, total = 2 * both, 2 * both + wrong + missed + f.smooth
+    else:
+        total = both + f.alpha * wrong + f.beta * missed + f.smooth
+    found = 1 - (both + f.smooth) / jnp.where(total < 1e-7, 1e-7, total)
+    return (w * found).mean(-1) if f.per_unit else found
 
 
-WHOLE = {"ctc": ctc, "dice": dice}  # losses of all steps or places at once
+WHOLE = {"ctc": ctc, "dice": overlap, "tversky": overlap}  # losses of all steps or places at once
 
 SOFTMAX = ("softmax_cross_entropy", "infogain", "kl_divergence", "multiclass_hinge", "ctc")
 
@@ -225,7 +229,7 @@ SOFTMAX = ("softmax_cross_entropy", "infogain", "kl_divergence", "multiclass_hin
 def prediction(f, z):
     """Returns the network's prediction from z (..., units)."""
     name = f.type_name
-    if name == "dice":
+    if name in ("dice", "tversky"):
         return jax.nn.sigmoid(z) if f.labels == "masks" else jax.nn.softmax(z, -1)
     if name in SOFTMAX or (name in ("hinge", "squared_hinge") and f.labels == "class"):
         return jax.nn.softmax(z, -1)

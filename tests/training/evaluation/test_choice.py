@@ -33,6 +33,8 @@ CHOICES = {
     losses.Dice(labels="one_hot"): Classification,
     losses.Dice(ignore_label=255): Classification,
     losses.Dice(labels="masks"): MultiLabelEvaluation,
+    losses.Tversky(): Classification,
+    losses.Tversky(labels="masks"): MultiLabelEvaluation,
     losses.SoftmaxCrossEntropy(label_smoothing=0.1, focal_gamma=2): Classification,
     losses.SigmoidCrossEntropy(label_smoothing=0.1, focal_gamma=2): MultiLabelEvaluation,
     losses.Yolo2(boxes=((1, 1),)): MeanLoss,
