@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from py4j.protocol import Py4JError
 
+from sparkdl.data.batches.batch import Batch
+from sparkdl.errors import DivergedError
 from sparkdl.spark import SparkNetwork, SparkWorkers
 from sparkdl.spark import workers as workers_module
 from sparkdl.spark.records.records import SparkRecords
+from sparkdl.thread_start import NoThread
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -61,6 +64,29 @@ def local():
     yield of
     for workers in made.values():
         workers.close()
+
+
+@pytest.mark.parametrize("error", [NoThread("no room"), MemoryError("no room")])
+def test_a_process_without_room_is_left_to_spark(error):
+    with pytest.raises(type(error), match="no room"):
+        list(contribute_with(error))
+
+
+def test_an_error_of_the_training_is_the_result():
+    [(rank, result)] = contribute_with(DivergedError("training has diverged"))
+    assert (rank, str(result.error)) == (5, "training has diverged")
+
+
+def contribute_with(error):
+    """Returns what a task of a round yields whose training raises an error."""
+
+    def task(*given):
+        raise error
+
+    piece = Batch(columns={"labels": np.zeros(2, int)}, ids=np.arange(2, dtype=np.uint64))
+    return workers_module.contribute(
+        task, SimpleNamespace(value=None), [0], [5], 0, iter([(0, piece)])
+    )
 
 
 def test_both_kinds_of_workers_give_the_same_bits(master_and_conf, local, sc):
