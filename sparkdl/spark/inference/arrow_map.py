@@ -21,6 +21,7 @@ from sparkdl.spark.jobs.release import PYSPARK
 from sparkdl.spark.jobs.sent_function import SentFunction
 
 TAKES_VECTORS = PYSPARK >= (3, 5)
+MOST_LOOKED_UP = 100  # columns
 MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF
 
 
@@ -82,7 +83,13 @@ def with_names(table, names):
 
 
 def map_by_name(frame: Any, function: Any, fields: StructType) -> Any:
-    """Returns the result of `map_in_arrow` if all names are plain."""
+    """Returns the result of `map_in_arrow` if all names are plain.
+
+    pyspark looks up each column by calls of the JVM, which search all of them: many are passed as
+    one struct.
+    """
+    if len(frame.columns) > MOST_LOOKED_UP:
+        frame, function = frame.select(row_struct()), partial(unpack_rows, function)
     if TAKES_VECTORS:
         return frame.mapInArrow(function, hide_classes(fields))
     column = UncheckedFunction(function, returnType=fields, evalType=MAP_IN_ARROW)(
@@ -90,6 +97,18 @@ def map_by_name(frame: Any, function: Any, fields: StructType) -> Any:
     )
     mapped = frame._jdf.pythonMapInArrow(column._jc.expr())
     return DataFrame(mapped, frame.sparkSession)
+
+
+def row_struct():
+    """Returns a column with the rows of a DataFrame as structs."""
+    from pyspark.sql import functions as F  # which executors do not need
+
+    return F.struct("*").alias("row")
+
+
+def unpack_rows(function: Any, tables: Iterator[Any]) -> Iterator[Any]:
+    """Returns the result of a function for tables whose only column has structs of their rows."""
+    return function(pyarrow.RecordBatch.from_struct_array(table.column(0)) for table in tables)
 
 
 class UncheckedFunction(UserDefinedFunction):

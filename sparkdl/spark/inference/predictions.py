@@ -180,10 +180,13 @@ def places_of(names, keep):
     """
     if keep is None:
         return range(len(names))
+    places = {name: place for place, name in enumerate(names)}
+    are_unique = len(places) == len(names)
     keep = unique_names(keep)
     for name in keep:
-        require_one(name, names)
-    return [names.index(name) for name in keep]
+        if name not in places or not are_unique:
+            require_one(name, names)
+    return [places[name] for name in keep]
 
 
 def narrow_frame(frame, columns, keep):
@@ -194,6 +197,8 @@ def narrow_frame(frame, columns, keep):
         return frame
     names = unique_names([*columns, *unique_names(keep)])
     places_of(frame.columns, names)
+    if len(names) == len(frame.columns):
+        return frame  # selecting them takes a call of the JVM for each
     return select_columns(frame, names)
 
 

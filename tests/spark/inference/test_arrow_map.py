@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from py4j.java_gateway import JavaMember
+from pyspark.ml.functions import array_to_vector
 from pyspark.sql import functions as F
 
 from sparkdl import predict_column
@@ -61,3 +63,25 @@ def test_features_of_any_name_are_trained_and_predicted_on(names, spark, sc):
     found = nets[0].predict(frame.toDF(*names), features=names[0], keep=()).collect()
     p = nets[0].network.predict(x)
     np.testing.assert_allclose([row["probability"] for row in found], p, rtol=1e-5)
+
+
+def test_many_columns_go_through_with_few_calls_of_the_jvm(spark, sc, monkeypatch):
+    width, calls, send = 300, [], JavaMember.__call__
+
+    def count(member, *given):
+        calls.append(member)
+        return send(member, *given)
+
+    rows = spark.range(8).withColumn("x", F.expr("if(id % 3 = 0, null, id / 7)"))
+    vector = array_to_vector(F.array(*[F.col("id").cast("double")] * 6)).alias("v")
+    more = ((F.col("x") + n).alias(f"x{n}") for n in range(width))
+    frame = rows.select("id", vector, *more)
+    net = SparkNetwork(sc, plain())
+    monkeypatch.setattr(JavaMember, "__call__", count)
+    found = net.predict(frame, features="v")
+    monkeypatch.undo()
+    assert len(calls) < width
+    assert found.columns[: width + 2] == frame.columns
+    assert found.select(frame.columns).collect() == frame.collect()
+    wanted = net.predict(frame.select("id", "v"), features="v")
+    assert found.select(wanted.columns).collect() == wanted.collect()
