@@ -39,6 +39,7 @@ from sparkdl.spark.records.records import (
     Changes,
     Data,
     SparkRecords,
+    Weights,
     is_records,
     records_to_evaluate,
 )
@@ -153,7 +154,7 @@ class SparkNetwork(NetworkInUse):
         *,
         features: Columns = "features",
         label: str = "label",
-        weights: str | None = None,
+        weights: Weights = None,
         transform: Changes | None = None,
         trigger: dict[str, Any] | None = None,
         updates: int | None = None,
@@ -183,7 +184,8 @@ class SparkNetwork(NetworkInUse):
             uses their names. `features` may be a list of a DataFrame's columns of numbers, which
             needs no VectorAssembler. Weights are factors of the examples' losses, and count in
             figures of evaluations: of held-out records, and of a `validation` DataFrame that has
-            the column.
+            the column. Of several outputs they may be {output: column}, as Keras's sample_weight:
+            factors of the losses of these outputs.
         transform : callable or list of transforms, optional
             Function that workers apply to minibatches of an RDD or DataFrame, or several; see
             sparkdl.transforms. `evaluate`, `predict` and `features` apply it too unless given

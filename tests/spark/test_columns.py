@@ -17,7 +17,7 @@ from sparkdl.data import (
     Scale,
     pad,
 )
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import Conv2D, Dense, LossLayer, NetworkConf, Output, RnnOutput
 from sparkdl.nn.losses import SoftmaxCrossEntropy
 from sparkdl.spark import SparkNetwork
@@ -129,6 +129,38 @@ def test_several_inputs_outputs_and_weights(sc, crew):
     assert net.evaluate(data).examples == n
     found = net.predict(data.drop("kind", "size")).collect()
     np.testing.assert_allclose([row.probability for row in found], here.predict(x), rtol=1e-4)
+
+
+def test_each_output_has_weights_of_its_own(sc, crew):
+    rng = np.random.default_rng(0)
+    n = 2 * HALF
+    x = {"left": rng.integers(0, 5, (n, 2)) * 1.0, "right": rng.integers(0, 5, (n, 3)) * 1.0}
+    y = {"kind": rng.integers(0, 2, n), "size": rng.integers(0, 4, n) * 0.5}
+    w = {name: rng.integers(0, 3, n) * 0.5 for name in y}
+    own = {f"{name}_weights": column for name, column in w.items()}
+    source = Arrays(x | own, y, records_per_split=HALF)
+    here = trained_here(branches(), source, crew)
+    columns = x | y | {"a": w["kind"], "b": w["size"]}
+    rows = [tuple(column[i].tolist() for column in columns.values()) for i in range(n)]
+    kinds = "left array<double>, right array<double>, kind int, size double, a double, b double"
+    data, names = frame(rows, kinds), {"weights": {"kind": "a", "size": "b"}}
+    net = SparkNetwork(sc, branches(), MASTER)
+    net.fit(data, 2, validation=data, **names)
+    assert_equal(net.network.state, here.state)
+    records = data.rdd.map(lambda row: row.asDict())
+    for output in ("kind", "size"):
+        found, wanted = (
+            net.evaluate(data, output=output, **names),
+            here.evaluate(source, output=output),
+        )
+        assert found.figures() == pytest.approx(wanted.figures(), rel=1e-6)
+        assert net.evaluate(records, output=output, **names).loss == pytest.approx(found.loss)
+    plain = net.evaluate(data).loss
+    assert net.history.epochs[-1].validation.loss == net.evaluate(data, **names).loss != plain
+    with pytest.raises(ConfigError, match=r"weights must be of one of \['kind', 'size'\].*'knd'"):
+        net.fit(data, weights={"knd": "a"})
+    with pytest.raises(DataError, match="column 'c'"):
+        net.fit(data, weights={"kind": "c"})
 
 
 CROP = Compose(ReshapeRecords(shape=(1, 5, 6)), Crop(size=3), Mirror(), Scale(factor=1 / 255))

@@ -1,7 +1,7 @@
 """Schema of the records that a network takes."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -66,7 +66,8 @@ class Schema:
         Functions Batch to Batch applied to checked records, as in changes.py; they may drop
         records.
 
-    A column "weights" (n,), with factors of the examples' losses, is passed on if present.
+    A column "weights" (n,), with factors of the examples' losses, is passed on if present, and so
+    are `label_weights`, those of each of several columns of labels.
 
     Raises
     ------
@@ -110,6 +111,14 @@ class Schema:
         return {"labels": Label(kind=self.labels, size=self.label_size)} if self.labels else {}
 
     @cached_property
+    def label_weights(self):
+        """{column of labels: column of its weights}, where there are several."""
+        several = self.outputs if len(self.outputs) > 1 else ()
+        names = {column: f"{column}_{WEIGHTS}" for column in several}
+        taken = {*self.inputs, *self.outputs}
+        return {column: name for column, name in names.items() if name not in taken}
+
+    @cached_property
     def sizes(self):
         """{column: numbers per record} of features whose size is fixed."""
         shapes = {c: shape for c, shape in self.inputs.items() if c not in self.masks}
@@ -141,13 +150,27 @@ class Schema:
         """Returns {column: name in records}.
 
         A single column of a kind has the given name; several columns keep their own names. `names`
-        are all names in the records, if known; see `with_own_name`.
+        are all names in the records, if known; see `with_own_name`. `weights` may be {column of
+        labels: name}.
+
+        Raises ConfigError for weights of labels that do not have their own.
         """
         one_in, one_out = len(self.inputs) == 1, len(self.outputs) == 1
         found = {column: features if one_in else column for column in self.inputs}
         found |= {column: label if one_out else column for column in self.outputs}
-        found |= {} if weights is None else {WEIGHTS: weights}
+        found |= self._weight_fields(weights)
         return found if names is None else self.with_own_name(found, names)
+
+    def _weight_fields(self, weights):
+        if weights is None or not self.outputs:
+            return {}
+        if not isinstance(weights, Mapping):
+            return {WEIGHTS: weights}
+        known = self.label_weights
+        if strange := [column for column in weights if column not in known]:
+            has = f"one of {[*known]}, which have labels of their own" if known else "a name"
+            raise ConfigError(f"weights must be of {has}, got {strange}")
+        return {known[column]: name for column, name in weights.items()}
 
     def with_own_name(self, fields, names):
         """Returns {column: name in records}, given `fields` and all names in the records.
@@ -236,6 +259,9 @@ class Schema:
                 require_steps_of_labels(columns[x], columns[y], "features" if one else of)
         if WEIGHTS in raw and WEIGHTS not in self.inputs:
             columns[WEIGHTS] = factor_column(raw[WEIGHTS], (), WEIGHTS)
+        for name in self.label_weights.values():
+            if name in raw:
+                columns[name] = factor_column(raw[name], (), name)
         return columns
 
     def label_name(self, name):

@@ -4,7 +4,7 @@ from sparkdl.engine import Spec, Tensor
 from sparkdl.nn.execution.forward import forward
 from sparkdl.nn.execution.recurrent_states import states_in
 from sparkdl.nn.execution.scoring import example_losses
-from sparkdl.nn.inputs.columns import label_mask_of, mask_of
+from sparkdl.nn.inputs.columns import label_mask_of, mask_of, weights_of_labels
 
 IDS, EPOCH = "record:ids", "record:epoch"  # of programs; columns may be "ids" and "epoch"
 
@@ -52,7 +52,8 @@ def losses_of(conf, result, batch, output=None):
     `output` as in `example_losses`.
     """
     masks = {column: batch.get(label_mask_of(column)) for column in conf.label_columns}
-    return example_losses(conf, result, batch, masks, batch.get("weights"), output)
+    own = {column: batch.get(name) for column, name in weights_of_labels(conf).items()}
+    return example_losses(conf, result, batch, masks, batch.get("weights"), output, own)
 
 
 def tensor(name, shape, dtype="float32"):

@@ -12,7 +12,7 @@ def has_joint_loss(network):
     return any(place.layer.has_joint_loss for place in network.stack)
 
 
-def example_losses(network, result, labels, masks=None, weights=None, output=None):
+def example_losses(network, result, labels, masks=None, weights=None, output=None, own=None):
     """Returns (batch,) losses.
 
     Parameters
@@ -27,13 +27,15 @@ def example_losses(network, result, labels, masks=None, weights=None, output=Non
         Factors of the examples' losses.
     output : str, optional
         The output whose loss to return alone, without its loss weight and terms that layers add.
+    own : {column of network.label_columns: (batch,) or None}, optional
+        Factors of the losses of the outputs that read this column, besides `weights`.
 
     Raises
     ------
     ConfigError
         If the network has no loss.
     """
-    loss = partial(loss_of_output, network, result, labels, masks or {})
+    loss = partial(loss_of_output, network, result, labels, masks or {}, own or {})
     if output is not None:
         total = loss(network.output_named(output))
         return total if weights is None else ops.mul(total, weights)
@@ -49,11 +51,12 @@ def example_losses(network, result, labels, masks=None, weights=None, output=Non
     return total if weights is None else ops.mul(total, weights)
 
 
-def loss_of_output(network, result, labels, masks, place):
+def loss_of_output(network, result, labels, masks, own, place):
     """Returns the losses (batch,) of one placed output, without its loss weight."""
     column = network.label_column(place)
     mask = mask_of_labels(masks.get(column), result.masks[place.name])
-    return place.layer.per_example(result.scores[place.name], labels[column], mask)
+    losses = place.layer.per_example(result.scores[place.name], labels[column], mask)
+    return losses if own.get(column) is None else ops.mul(losses, own[column])
 
 
 def mask_of_labels(own, of_output):

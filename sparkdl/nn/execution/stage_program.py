@@ -20,7 +20,7 @@ from sparkdl.nn.execution.batch_tensors import (
 from sparkdl.nn.execution.forward import Z, forward
 from sparkdl.nn.execution.recurrent_states import states_in, states_out
 from sparkdl.nn.execution.scoring import example_losses
-from sparkdl.nn.inputs.columns import WEIGHTS, label_mask_of
+from sparkdl.nn.inputs.columns import WEIGHTS, label_mask_of, weights_of_labels
 
 VALUE, MASK, GRADIENT = "value:", "mask:", "gradient:"  # prefixes of names of inputs and layers
 SCALE, LOSS = "scale", "loss"
@@ -144,7 +144,9 @@ def stage_outputs(stage, weights, states, inputs):
     outputs |= {NEXT + name: value for name, value in result.buffer_updates.items()}
     if stage.outputs_with_labels or result.losses:
         label_masks = {column: inputs.get(label_mask_of(column)) for column in stage.label_columns}
-        losses = example_losses(stage, result, inputs, label_masks, inputs.get(WEIGHTS))
+        own = {c: inputs.get(name) for c, name in weights_of_labels(stage.network).items()}
+        weights = inputs.get(WEIGHTS)
+        losses = example_losses(stage, result, inputs, label_masks, weights, own=own)
         outputs[LOSS] = ops.sum(losses)
     return outputs
 

@@ -24,6 +24,17 @@ def label_mask_of(column):
     return f"{column}_mask"
 
 
+def weights_of_labels(conf):
+    """Returns {column of labels: column of its weights}, where a network has several.
+
+    A column that is also one of features or labels holds no weights.
+    """
+    columns = conf.label_columns
+    names = {column: f"{column}_weights" for column in columns} if len(columns) > 1 else {}
+    taken = {*conf.record_shapes, *columns}
+    return {column: name for column, name in names.items() if name not in taken}
+
+
 def masks_of_features(conf):
     """Returns {column: column of its mask} of inputs with a time axis: features, or ids."""
     shapes, of_steps = conf.input_shapes, [p for p in conf.stack if p.layer.reads_ids_of_steps]
@@ -71,6 +82,7 @@ def columns_of(conf, batch, labels=True):
     optional = [mask_of(name) for name in conf.feature_columns]
     if labels:
         optional += [*map(label_mask_of, conf.label_columns), WEIGHTS]
+        optional += weights_of_labels(conf).values()
     names = [*needed, *(name for name in optional if name in batch.columns)]
     columns = {name: as_given(batch.columns[name]) for name in names}
     n = len(columns[needed[0]])

@@ -40,6 +40,7 @@ from sparkdl.spark.records.records import (
     Changes,
     Data,
     SparkRecords,
+    Weights,
     is_records,
 )
 from sparkdl.training.evaluation import Evaluation
@@ -177,7 +178,7 @@ class NetworkInUse(ExampleLosses):
         *,
         features: Columns = "features",
         label: str = "label",
-        weights: str | None = None,
+        weights: Weights = None,
         transform: Changes | Literal[False] | None = None,
         device: str | None = None,
         metrics: MetricsGiven = None,
@@ -192,7 +193,7 @@ class NetworkInUse(ExampleLosses):
             Column names, for records with named columns; `features` may be a list of a DataFrame's
             columns of numbers. Weights say how much each example counts,
             as scikit-learn's sample_weight; the loss is the mean of losses times weights, as in
-            training. None: each counts 1.
+            training. None: each counts 1. Of several outputs they may be {output: column}.
         transform : callable or list of transforms, optional
             Applied to minibatches of an RDD or DataFrame; see sparkdl.transforms. None: the
             transform of the fit, which is saved with the network. False: no transform.
@@ -242,7 +243,7 @@ class NetworkInUse(ExampleLosses):
         *,
         features: Columns = "features",
         label: str = "label",
-        weights: str | None = None,
+        weights: Weights = None,
         transform: Changes | Literal[False] | None = None,
         device: str | None = None,
         output: str | None = None,

@@ -6,7 +6,7 @@ task, four times, and bury the reason in a stack trace.
 
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -40,6 +40,7 @@ from sparkdl.training.workers.frozen_modules import freeze_modules
 Data = RDD | DataFrame | Source
 Change = Callable[[Batch], Batch]  # of a minibatch
 Changes = Change | Sequence[Transform]  # as users give them
+Weights = str | Mapping[str, str] | None  # a column, or {column of labels: column}
 PACKED_COLUMNS = "packed binary, error string"
 PACKED = arrow_schema(PACKED_COLUMNS)
 KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
@@ -67,7 +68,8 @@ class SparkRecords:
     data : RDD, DataFrame or Source
     features, label, weights : str
         Columns, if records have names; several features or labels each have their own. Several
-        columns of a DataFrame given as `features` become one: see `join_features`.
+        columns of a DataFrame given as `features` become one: see `join_features`. Weights may be
+        {column of labels: column}.
     transform : callable, list of transforms or None
         Applied by workers to each minibatch of an RDD or DataFrame; sources have their own.
 
@@ -80,7 +82,7 @@ class SparkRecords:
     data: Any
     features: Columns = "features"
     label: str = "label"
-    weights: str | None = None
+    weights: Weights = None
     transform: Any = None
     given: Any = field(init=False)
 
@@ -191,7 +193,10 @@ def records_to_evaluate(data, features, label, transform, weights=None):
     Losses are weighted if a DataFrame has the column `weights`.
     """
     if is_frame(data):  # over Spark Connect hasattr is True for any name
-        known = weights if weights in data.columns else None
+        if isinstance(weights, Mapping):
+            known = {of: name for of, name in weights.items() if name in data.columns} or None
+        else:
+            known = weights if weights in data.columns else None
         return SparkRecords(data, features, label, known, transform)
     change = None if hasattr(data, "splits") else transform
     return SparkRecords(data, features, label, transform=change)

@@ -1,9 +1,11 @@
 """Selection of the predictions to evaluate: unmasked steps of sequences, all pixels of images."""
 
+import math
+
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.inputs.columns import NO_MASK, WEIGHTS, label_mask_of
+from sparkdl.nn.inputs.columns import NO_MASK, WEIGHTS, label_mask_of, weights_of_labels
 
 
 def predictions_to_judge(replica, batch, predictions, losses, output=None):
@@ -70,11 +72,19 @@ def weights_to_judge(replica, batch, predictions, output=None):
 
     Each place that counts has the weight of its example.
     """
-    weights, place = batch.columns.get(WEIGHTS), replica.conf.output_named(output)
+    place = replica.conf.output_named(output)
+    weights = weights_of_output(replica.conf, place, batch)
     if weights is None or not place.layer.loss.has_places:
         return weights
     counted = count_places(replica, batch, predictions, output)
     return np.repeat(weights, counted.sum(axis=1))
+
+
+def weights_of_output(conf, place, batch):
+    """Returns the weights (n,) of the examples for an output; None if there are none."""
+    own = weights_of_labels(conf).get(conf.label_column(place))
+    given = [batch.columns[name] for name in (WEIGHTS, own) if name in batch.columns]
+    return math.prod(given) if given else None
 
 
 def count_places(replica, batch, predictions, output=None):

@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sparkdl.data import Batch
 from sparkdl.engine import ops
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras import read_keras, write_keras
 from sparkdl.nn import AdamHat, Output, losses
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.network import Network
-from tests.interop.keras.models import answer, chain, drawn, jax, keras
+from tests.interop.keras.models import answer, chain, draw_weights, drawn, jax, keras
 from tests.nn.support import value_and_gradients
 from tests.support.tables import for_all
 
@@ -138,6 +140,32 @@ def test_gradients_are_those_of_keras():
         np.testing.assert_allclose(gz, jax.grad(of_keras)(z), rtol=1e-4, atol=1e-6)
 
     for_all(CASES, check)
+
+
+def test_weights_of_outputs_are_those_of_keras():
+    """sample_weight={output: weights} of fit and evaluate."""
+    x = keras.Input((5,))
+    h = L.Dense(4, activation="tanh")(x)
+    outputs = {"kind": L.Dense(CLASSES, name="kind")(h), "size": L.Dense(2, name="size")(h)}
+    model = draw_weights(keras.Model(x, outputs))
+    compiled_losses = {"kind": K.CategoricalCrossentropy(from_logits=True), "size": "mse"}
+    model.compile(
+        keras.optimizers.SGD(0.1), compiled_losses, loss_weights={"kind": 2.0, "size": 0.5}
+    )
+    features, y = drawn(1, N, 5), np.eye(CLASSES, dtype=np.float32)[np.arange(N) % CLASSES]
+    labels = {"kind": y, "size": drawn(2, N, 2)}
+    w = {name: abs(drawn(i, N)) for i, name in enumerate(labels)}
+    network = read_keras(model).network
+    columns = {"features": features} | labels | {f"{name}_weights": one for name, one in w.items()}
+    [own] = {*network.conf.record_shapes}
+    columns[own] = columns.pop("features")
+    batch = Batch(columns=columns, ids=np.arange(N, dtype=np.uint64))
+    theirs = model.evaluate(features, labels, sample_weight=w, verbose=0, return_dict=True)
+    assert network.score(batch) == pytest.approx(theirs["loss"], rel=1e-4)
+    model.fit(features, labels, sample_weight=w, batch_size=N, epochs=3, verbose=0, shuffle=False)
+    network.fit(batch, 3, AllReduceSGD(batch_size_per_worker=N, workers=1))
+    z = model.predict(features, verbose=0)["kind"]
+    np.testing.assert_allclose(network.predict(features), jax.nn.softmax(z), rtol=1e-4)
 
 
 def test_dice_of_steps():

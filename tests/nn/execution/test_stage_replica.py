@@ -22,7 +22,13 @@ from sparkdl.nn.execution.batch_tensors import identity_inputs
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.execution.stage_program import GRADIENT, MASK, VALUE, check_first_part
 from sparkdl.nn.execution.stage_replica import StageReplica
-from sparkdl.nn.inputs.columns import WEIGHTS, columns_of, label_mask_of, mask_of
+from sparkdl.nn.inputs.columns import (
+    WEIGHTS,
+    columns_of,
+    label_mask_of,
+    mask_of,
+    weights_of_labels,
+)
 from sparkdl.nn.networks.stage import Stage
 from sparkdl.training.masters.pipeline_parallel.cuts import best_edges, cut_places
 from tests.nn.example_networks import lenet, mixed
@@ -51,6 +57,7 @@ NETWORKS = {
     "lenet": lenet,
     "batch statistics, dropout, penalties": mixed,
     "several inputs and outputs": residual,
+    "outputs with weights": residual,
     "masks and weights": masked,
     "centers of classes": centers,
     "resnet18": lambda: small(zoo.resnet18(classes=5), features=(3, 32, 32)),
@@ -63,6 +70,12 @@ def examples(name, conf):
     batch = batch_of(conf, np.random.default_rng(5), n=6)
     if "transformer" in name:
         batch.columns["features"][...] = np.random.default_rng(6).integers(0, 9, (6, 6))
+    if "outputs with weights" in name:
+        rng = np.random.default_rng(7)
+        names = weights_of_labels(conf).values()
+        assert len(names) > 1
+        more = {name: rng.random(6).astype(np.float32) for name in names}
+        return replace(batch, columns=batch.columns | more)
     if "masks" in name:
         mask = (np.arange(6) < np.array([6, 2, 5, 6, 1, 3])[:, None]).astype(np.float32)
         weights = np.linspace(0.5, 2, 6).astype(np.float32)
@@ -97,6 +110,7 @@ def feeds_of(conf, stage, batch, arrays, scale):
         masks = {MASK + name: mask_of(c) for c, name in conf.feature_columns.items()}
         arrays |= {name: columns[c] for name, c in masks.items() if c in columns}
     labels = [*stage.label_columns, *map(label_mask_of, stage.label_columns), WEIGHTS]
+    labels += [f"{column}_weights" for column in stage.label_columns]
     arrays |= {name: columns[name] for name in labels if name in columns}
     return arrays | identity_inputs(batch.ids, 3) | {"scale": scale}
 

@@ -106,6 +106,41 @@ def test_an_output_has_its_own_figures_whatever_its_loss_weight(output, weighted
     assert {name: found[name] for name in wanted} == pytest.approx(wanted, rel=1e-4)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("output", THEIRS)
+def test_outputs_have_weights_of_their_own(output, shared, rng):
+    columns, theirs = columns_of(rng), THEIRS[output][1]
+    own = {name: rng.choice([0.5, 1.0, 4.0], N).astype(np.float32) for name in THEIRS}
+    given = columns | {f"{name}_weights": w for name, w in own.items()}
+    given |= {"weights": rng.choice([1.0, 2.0], N).astype(np.float32)} if shared else {}
+    network = Network(branches())
+    y = network.features({name: columns[name] for name in ("left", "right")}, output)[output]
+    w = own[output] * given.get("weights", np.float32(1))
+    wanted = theirs(columns[output], y.astype(np.float64), w)
+    wanted["loss"] *= w.mean()
+    found = network.evaluate(batch_of(given), output=output).figures()
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted, rel=1e-4)
+
+
+def test_weights_of_outputs_are_factors_of_their_losses_alone(rng):
+    columns, w = columns_of(rng), rng.random((3, N)).astype(np.float32)
+    network = Network(branches())
+    own = dict(zip(THEIRS, w, strict=True))
+    given = columns | {f"{name}_weights": one for name, one in own.items()}
+    plain = network.score_examples(batch_of(columns))
+    weighted = network.score_examples(batch_of(given))
+    replica, batch = network._load(), batch_of(columns)
+    lost = {name: replica.losses(batch, name)[1] for name in THEIRS}
+    factors = {"kind": 2.0, "yes": 0.5, "size": -0.25}
+    change = sum(factors[name] * (own[name] - 1) * lost[name] for name in THEIRS)
+    np.testing.assert_allclose(weighted - plain, change, rtol=1e-3, atol=1e-5)
+    half = columns | {"yes_weights": own["yes"]}
+    change = 0.5 * (own["yes"] - 1) * lost["yes"]
+    np.testing.assert_allclose(
+        network.score_examples(batch_of(half)) - plain, change, rtol=1e-3, atol=1e-5
+    )
+
+
 def test_by_default_the_main_output_has_the_loss_of_the_whole_network(rng):
     batch, network = batch_of(columns_of(rng)), Network(branches())
     whole, own = network.evaluate(batch), network.evaluate(batch, output="kind")

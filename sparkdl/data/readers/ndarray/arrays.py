@@ -62,7 +62,7 @@ class Arrays(Reader, SplitByRecords):
     features: np.ndarray | dict = option(
         Columns(),
         'Array of features, or arrays by name for a network of several inputs; also "mask" and '
-        '"weights".',
+        '"weights", or "size_weights" for those of the output "size", of several.',
         kw_only=False,
         repr=False,
     )

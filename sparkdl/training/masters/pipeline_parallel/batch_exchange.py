@@ -8,7 +8,7 @@ import numpy as np
 
 from sparkdl.exchange.collectives.pieces import cuts
 from sparkdl.nn.execution.batch_tensors import IDS
-from sparkdl.nn.inputs.columns import WEIGHTS, label_mask_of, mask_of
+from sparkdl.nn.inputs.columns import WEIGHTS, label_mask_of, mask_of, weights_of_labels
 from sparkdl.training.masters.minibatch_exchange import (
     Minibatch,
     MinibatchExchange,
@@ -111,6 +111,7 @@ def columns_for(conf, stages, number, present):
         needed |= {*conf.feature_columns, *map(mask_of, conf.feature_columns)}
     labels = stages[number].label_columns
     needed |= {*labels, *map(label_mask_of, labels)}
+    needed |= {name for column, name in weights_of_labels(conf).items() if column in labels}
     return [name for name in present if name in needed]
 
 

@@ -120,6 +120,7 @@ FITS = {  # network, workers, stages
     "transformer, 4": ("transformer", 4, "auto", 2),
     "branches, labels in two stages": ("several inputs and outputs", 2, ("kind",), 2),
     "masks and weights": ("masks and weights", 2, "auto", 2),
+    "weights of outputs in two stages": ("outputs with weights", 2, ("kind",), 2),
 }
 
 
