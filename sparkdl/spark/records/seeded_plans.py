@@ -1,9 +1,12 @@
-"""Plans with seeded random numbers, such as the folds of pyspark's CrossValidator.
+"""Plans that Spark takes for random, and that give the same rows each time all the same.
 
-Spark draws such numbers row by row, starting anew in each partition. They are reproducible only if
-rows have a fixed order: in a plan that moves no rows between partitions, or for rows that Spark
-has cached. After a shuffle rows come as they arrive, and a recomputed plan draws other numbers for
-them.
+Functions of pyspark.ml: VectorAssembler and StringIndexer are marked as not deterministic, as they
+may fail and Spark must not call them for other rows. They compute only from their input.
+
+Random numbers with a fixed seed, such as the folds of pyspark's CrossValidator: Spark draws them
+row by row, starting anew in each partition. They are reproducible only if rows have a fixed order:
+in a plan that moves no rows between partitions, or for rows that Spark has cached. After a shuffle
+rows come as they arrive, and a recomputed plan draws other numbers for them.
 """
 
 from sparkdl.spark.jobs.slots import elements
@@ -14,11 +17,12 @@ EXECUTION = "org.apache.spark.sql.execution."
 LOGICAL_RDD, CACHED = f"{EXECUTION}LogicalRDD", f"{EXECUTION}columnar.InMemoryRelation"
 IN_ORDER = {f"{LOGICAL}{name}" for name in ("Project", "Filter", "SubqueryAlias")}
 DRAWS = {f"{EXPRESSIONS}{name}" for name in ("Rand", "Randn")}
+JVM_FUNCTION, OF_STAGES = f"{EXPRESSIONS}ScalaUDF", "org.apache.spark.ml."
 ALIAS, LITERAL = f"{EXPRESSIONS}Alias", f"{EXPRESSIONS}Literal"
 
 
 def cached_rows(execution):
-    """Returns the ids of the cached RDDs that a plan with random numbers reads.
+    """Returns the ids of the cached RDDs that a plan which is not deterministic reads.
 
     None if its rows may differ each time. A frame that is cached again has another id.
 
@@ -26,8 +30,11 @@ def cached_rows(execution):
     ----------
     execution : QueryExecution of the JVM
     """
-    if not all(map(is_seeded, nodes_of(execution.analyzed()))):
+    found = list(random_expressions(execution.analyzed()))
+    if not all(map(is_repeatable, found)):
         return None
+    if not any(map(draws, found)):
+        return cache_numbers(execution)
     numbers = []
     for node in nodes_of(execution.withCachedData()):
         if class_of(node) == CACHED:
@@ -59,17 +66,30 @@ def nodes_of(plan):
         yield from nodes_of(child)
 
 
-def is_seeded(node):
-    """Returns whether a node's only nondeterministic expressions are seeded random numbers."""
-    return all(is_drawn(each) for each in elements(node.expressions()) if not each.deterministic())
+def random_expressions(plan):
+    """Yields the expressions of a plan's nodes that Spark takes for random."""
+    if not plan.deterministic():  # of this node or of one below
+        yield from (one for one in elements(plan.expressions()) if not one.deterministic())
+        for child in elements(plan.children()):
+            yield from random_expressions(child)
 
 
-def is_drawn(expression):
-    """Returns whether an expression is a random number with a fixed seed, aliased or not."""
+def is_repeatable(expression):
+    """Returns whether an expression, aliased or not, is a random number with a fixed seed or a
+    function of pyspark.ml.
+    """
     kind, inner = class_of(expression), elements(expression.children())
     if kind == ALIAS:
-        return is_drawn(inner[0])
+        return is_repeatable(inner[0])
+    if kind == JVM_FUNCTION:
+        is_known = class_of(expression.function()).startswith(OF_STAGES)
+        return is_known and all(one.deterministic() or is_repeatable(one) for one in inner)
     return kind in DRAWS and class_of(inner[0]) == LITERAL
+
+
+def draws(expression):
+    """Returns whether a sound expression draws random numbers."""
+    return class_of(expression) in DRAWS or any(map(draws, elements(expression.children())))
 
 
 def keeps_order(node):
