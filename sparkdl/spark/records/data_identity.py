@@ -7,9 +7,9 @@ Data for which this is not known has no identity:
   is computed from may be persisted if they begin with files: the rows may be of earlier files.
 * A DataFrame must have the same optimized plan, in which times of day have become values, under
   the same settings; its plan must be deterministic, except for random numbers as in
-  seeded_plans.py, and start from unchanged files, which Spark has listed with the same lengths, an
-  RDD of the same identity, or values. Partitioned tables of a catalogue, databases and streams do
-  not qualify.
+  seeded_plans.py, and start from unchanged files, which Spark has listed with the same lengths,
+  the same versions of tables that have versions, an RDD of the same identity, or values. Other
+  partitioned tables of a catalogue, databases and streams do not qualify.
 * Python functions must be certain to give the same results, as in reproducible_functions.py: those
   of an RDD and of a DataFrame, except below rows that Spark has cached. That functions of the JVM
   give the same records is an assumption of Spark itself, which recomputes lost partitions.
@@ -34,12 +34,20 @@ from sparkdl.spark.jobs.slots import elements
 from sparkdl.spark.records.python_functions import plan_is_reproducible, rdd_is_reproducible
 from sparkdl.spark.records.reproducible_functions import is_reproducible
 from sparkdl.spark.records.seeded_plans import (
+    CACHED,
     EXECUTION,
     LOGICAL,
     LOGICAL_RDD,
     cache_numbers,
     cached_rows,
     class_of,
+)
+from sparkdl.spark.records.table_versions import (
+    DELTA_FILES,
+    TABLE,
+    TableVersion,
+    delta_version,
+    table_version,
 )
 
 UNSEEN = "the next fit reads this data again: nothing shows for certain that it has not changed"
@@ -59,6 +67,7 @@ CONSTANT_LEAVES = {LOCAL_RELATION, f"{LOGICAL}OneRowRelation", f"{LOGICAL}Range"
 FILE_SCAN = f"{EXECUTION}datasources.FileScanRDD"
 LOGICAL_RELATION = f"{EXECUTION}datasources.LogicalRelation"
 FILES_RELATION = f"{EXECUTION}datasources.HadoopFsRelation"
+DELTA_RELATION = "org.apache.spark.sql.delta."  # of a class without a name
 FILE_INDEX = f"{EXECUTION}datasources.InMemoryFileIndex"
 LISTED = re.compile(r"path=([^\n]*?); isDirectory=false; length=(\d+);")  # of Hadoop's FileStatus
 
@@ -69,6 +78,11 @@ class DataIdentity(NamedTuple):
     schema: Any
     columns: dict[str, str]
     what: Any
+
+    @property
+    def origins(self):
+        """Identities of the leaves of a DataFrame's plan; () of other data."""
+        return getattr(self.what, "origins", ())
 
 
 class RddIdentity(NamedTuple):
@@ -183,9 +197,8 @@ def frame_identity(data, frame):
         return None
     if not plan_is_reproducible(frame.sparkSession, execution.withCachedData()):
         return None
-    leaves = elements(analyzed.collectLeaves())
-    cached = (cache_numbers if analyzed.deterministic() else cached_rows)(execution)
-    origins = (*(leaf_identity(leaf) for leaf in leaves), cached)
+    leaves, origins = origins_of(execution)
+    origins = (*origins, (cache_numbers if analyzed.deterministic() else cached_rows)(execution))
     if None in origins:
         return None
     settings = frame.sparkSession._jsparkSession.sessionState().conf().getAllConfs()
@@ -194,6 +207,36 @@ def frame_identity(data, frame):
     return FrameIdentity(
         origins, FramePlan(execution.optimizedPlan(), settings, parallelism, owner)
     )
+
+
+def origins_of(execution):
+    """Returns the leaves of a plan, and their identities.
+
+    If one has none, those of frames cached on disk replace what they were computed from: their rows
+    stay the same.
+    """
+    leaves = elements(execution.normalized().collectLeaves())  # tables are of their newest versions
+    origins = [leaf_identity(leaf) for leaf in leaves]
+    if None not in origins:
+        return leaves, origins
+    leaves = elements(execution.withCachedData().collectLeaves())
+    return leaves, [leaf_identity(leaf) for leaf in leaves]
+
+
+def is_current(identity, records, schema):
+    """Returns whether tables still have the versions of a DataIdentity, once their rows were read.
+
+    Otherwise the rows may be of a later version, and the table may return to an earlier one. Files
+    do not regain their stamps.
+    """
+    if not any(isinstance(one, TableVersion) for one in identity.origins):
+        return True
+    frame = records.select_columns(schema)[0]
+    try:
+        _, origins = origins_of(frame._jdf.queryExecution())
+    except (Py4JError, PySparkException):  # such as a table that was dropped
+        return False
+    return tuple(origins) == identity.origins[:-1]
 
 
 def holds_records(leaf, origin):
@@ -210,11 +253,22 @@ def leaf_identity(leaf):
         return ()  # the values are in the plan
     if kind == LOGICAL_RDD:
         return lineage_identity(leaf.rdd())
-    if kind == LOGICAL_RELATION and class_of(leaf.relation()) == FILES_RELATION:
-        location = leaf.relation().location()
-        if class_of(location) == FILE_INDEX:
-            return listed_identity(location)
-    return None
+    if kind == CACHED:  # FrameIdentity has its number; memory alone may lose rows
+        return () if leaf.cacheBuilder().storageLevel().useDisk() else None
+    if kind == TABLE:
+        return table_version(leaf)
+    return relation_identity(leaf.relation()) if kind == LOGICAL_RELATION else None
+
+
+def relation_identity(relation):
+    """Returns the identity of files or of a table of Delta Lake; None of other relations."""
+    kind = class_of(relation)
+    if kind != FILES_RELATION and not kind.startswith(DELTA_RELATION):
+        return None
+    location = relation.location()
+    if class_of(location) == FILE_INDEX:
+        return listed_identity(location)
+    return delta_version(location) if class_of(location) == DELTA_FILES else None
 
 
 def listed_identity(location):

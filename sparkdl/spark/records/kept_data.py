@@ -30,7 +30,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.spark.jobs.result_size import bytes_of
 from sparkdl.spark.jobs.shared_value import encrypts
 from sparkdl.spark.jobs.slots import dynamic, option
-from sparkdl.spark.records.data_identity import identify, is_gone, tell_doubt
+from sparkdl.spark.records.data_identity import UNSEEN, identify, is_current, is_gone, tell_doubt
 from sparkdl.spark.records.executor_store import ExecutorStore
 
 log = logging.getLogger(__name__)
@@ -238,6 +238,8 @@ def open_data(sc: SparkContext, records: Any, schema: Any) -> OpenedData:
     store = ExecutorStore(records.stored(sc, schema, key), key)
     try:
         seconds = store.measure()
+        if identity is not None and not is_current(identity, records, schema):
+            identity, why = None, UNSEEN
         return OpenedData(DataSet(identity, store), kept, False, seconds, why)
     except BaseException:
         store.remove()

@@ -1,0 +1,34 @@
+"""Versions of tables that have them, such as those of Delta Lake and Apache Iceberg.
+
+A version has the same rows for ever; each change of a table makes another one.
+"""
+
+from typing import NamedTuple
+
+from sparkdl.spark.jobs.release import PYSPARK
+from sparkdl.spark.records.seeded_plans import EXECUTION
+
+TABLE = f"{EXECUTION}datasources.v2.DataSourceV2Relation"
+HAS_VERSIONS = PYSPARK >= (4, 1)
+DELTA_FILES = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
+
+
+class TableVersion(NamedTuple):
+    """The id of a table, of which no other table has had it, and a version of its rows."""
+
+    table: str
+    version: str | int
+
+
+def table_version(leaf):
+    """Returns the TableVersion of a plan's leaf of class TABLE; None if its source has none."""
+    if not HAS_VERSIONS:
+        return None
+    found = TableVersion(leaf.table().id(), leaf.table().version())
+    return None if None in found else found
+
+
+def delta_version(location):
+    """Returns the TableVersion that the next job reads from a location of class DELTA_FILES."""
+    snapshot = location.getSnapshot()  # the newest one, unless the query names another
+    return TableVersion(f"{snapshot.metadata().id()} {location.path()}", snapshot.version())
