@@ -255,7 +255,7 @@ class SparkNetwork(NetworkInUse):
             names: dict[str, Any] = {"features": features, "label": label, "weights": weights}
             names |= {"epochs": epochs, "validation": validation, "transform": transform}
             names |= {"validation_split": validation_split, "class_weight": class_weight}
-            names |= {"metrics": own.given}
+            names |= {"metrics": None if metrics is None else own.given}
             return fit_micro_batches(self, data, trigger, names, listeners, checkpoints, marks)
         if trigger is not None:
             raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")

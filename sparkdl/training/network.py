@@ -171,7 +171,7 @@ class Network(LocalInference):
         require_tests(validate_every, validate_first, metrics, validation, validation_split)
         own = metrics_of(metrics, self.conf)
         own.check_sending(ForkingPickler.dumps)
-        if own and evaluate is not None:
+        if metrics and evaluate is not None:
             raise ConfigError(
                 "metrics must be left out where evaluate= is given, which returns the Evaluation"
             )
@@ -192,7 +192,7 @@ class Network(LocalInference):
                 validate_every=validate_every,
                 validate_first=validate_first,
                 evaluate=evaluate,
-                metrics=own,
+                metrics=own if evaluate is None else None,
                 listeners=listeners,
                 checkpoints=checkpoints,
                 resume=resume,

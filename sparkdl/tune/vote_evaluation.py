@@ -9,6 +9,7 @@ from sparkdl.spark.jobs.one_call import one_call
 from sparkdl.spark.jobs.sent_function import SentFunction
 from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
+from sparkdl.training.evaluation.metric_counts import MetricCounts
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.tune.vote_tasks import evaluate_votes
 
@@ -33,4 +34,5 @@ def evaluate(sc, conf, records, shared, vote, on_device):
     task = partial(on_device, partial(evaluate_votes, shared, vote, records.transform))
     with living_jvm("the evaluation"), one_call(sc), shared_processes(sc, records.data):
         with job(sc, "evaluation of an ensemble", "an evaluation"):
-            return sum_results(*unread.results(sc, Evaluator(conf), SentFunction(task)))
+            evaluator = Evaluator(conf, metrics=MetricCounts())  # of the main output alone
+            return sum_results(*unread.results(sc, evaluator, SentFunction(task)))

@@ -12,6 +12,7 @@ from sparkdl.spark.inference.output_columns import YES_OR_NO, OutputColumns, pro
 from sparkdl.spark.inference.predictions import sound
 from sparkdl.spark.inference.threshold_evaluator import ThresholdCounts, ThresholdEvaluator
 from sparkdl.training.evaluation.batch_evaluation import new_evaluation, pieces
+from sparkdl.training.evaluation.metric_counts import MetricCounts
 from sparkdl.training.evaluation.selection import predictions_to_judge, weights_to_judge
 from sparkdl.training.rounds.replica import limit_threads, load_to_read
 from sparkdl.training.workers.contribution import Failure
@@ -50,7 +51,8 @@ class Vote(NamedTuple):
         """Returns ThresholdCounts, to which outcomes are added; None without thresholds."""
         if self.thresholds is None:
             return None
-        return ThresholdCounts(ThresholdEvaluator(conf, None, self.kind, self.thresholds))
+        evaluator = ThresholdEvaluator(conf, None, self.kind, self.thresholds)
+        return ThresholdCounts(evaluator.with_metrics(MetricCounts()))  # of the main output alone
 
 
 def outcomes(members, vote, transform, batch):

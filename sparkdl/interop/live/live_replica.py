@@ -117,8 +117,12 @@ class LiveReplica(Replica):
 
     def losses(self, batch, output=None):
         """See Replica.losses."""
+        return self.losses_by_output(batch, (output,))[output]
+
+    def losses_by_output(self, batch, outputs):
+        """See Replica.losses_by_output."""
         self._check(batch)
-        return self.head.losses(with_features(batch, self._output(batch)), output)
+        return self.head.losses_by_output(with_features(batch, self._output(batch)), outputs)
 
     def output_mask(self, batch, output=None):
         """See Replica.output_mask; masks that the model may compute are unknown."""

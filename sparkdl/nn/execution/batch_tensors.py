@@ -56,5 +56,23 @@ def losses_of(conf, result, batch, output=None):
     return example_losses(conf, result, batch, masks, batch.get("weights"), output, own)
 
 
+def predictions_and_losses(conf, weights, states, batch, outputs):
+    """Returns {name: Tensor} of the predictions and losses of a tuple of outputs."""
+    names = [conf.output_named(output).name for output in outputs]
+    result = forward_batch(conf, weights, states, batch, outputs=tuple(dict.fromkeys(names)))
+    found = {f"prediction {i}": result.activations[name] for i, name in enumerate(names)}
+    lost = (losses_of(conf, result, batch, output) for output in outputs)
+    return found | {f"losses {i}": losses for i, losses in enumerate(lost)}
+
+
+def split_by_output(results, outputs, n):
+    """Returns {output: (prediction, losses)} of n examples, given `predictions_and_losses`."""
+    kinds = "prediction", "losses"
+    return {
+        output: tuple(results[f"{kind} {i}"][:n].copy() for kind in kinds)
+        for i, output in enumerate(outputs)
+    }
+
+
 def tensor(name, shape, dtype="float32"):
     return Tensor(Spec(tuple(shape), dtype), name=name)

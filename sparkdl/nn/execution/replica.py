@@ -15,6 +15,8 @@ from sparkdl.nn.execution.batch_tensors import (
     identity_of,
     inputs_of,
     losses_of,
+    predictions_and_losses,
+    split_by_output,
     tensor,
 )
 from sparkdl.nn.execution.custom_code import CustomCode
@@ -241,12 +243,16 @@ class Replica:
 
         With the name of an `output` both are its own, the loss without its loss weight.
         """
-        n = len(batch)
-        columns = columns_of(self.conf, batch)
+        return self.losses_by_output(batch, (output,))[output]
+
+    @one_at_a_time
+    def losses_by_output(self, batch, outputs):
+        """Returns {output: its `losses`} for a tuple of outputs, from one pass forward."""
+        n, columns = len(batch), columns_of(self.conf, batch)
         size = n if has_joint_loss(self.conf) else padded_size(n)
         columns = {name: pad(column, size) for name, column in columns.items()}
-        results = self._run_in_use(self._loss(output)(shapes_of(columns)), columns)
-        return results["prediction"][:n].copy(), results["losses"][:n].copy()
+        results = self._run_in_use(self._loss(outputs)(shapes_of(columns)), columns)
+        return split_by_output(results, outputs, n)
 
     @one_at_a_time
     def output_mask(self, batch, output=None):
@@ -317,13 +323,9 @@ def forward_program(replica, shapes, names):
 
 
 def loss_program(replica, shapes, output):
-    conf = replica.conf
-    name = conf.output_named(output).name
     weights, states, batch = inputs_of(replica, shapes)
-    result = forward_batch(conf, weights, states, batch, outputs=(name,))
-    prediction = result.activations[name]
-    outputs = {"prediction": prediction, "losses": losses_of(conf, result, batch, output)}
-    return compile_in_use(replica, weights | states | batch, outputs)
+    found = predictions_and_losses(replica.conf, weights, states, batch, output)
+    return compile_in_use(replica, weights | states | batch, found)
 
 
 def mask_program(replica, shapes, output):

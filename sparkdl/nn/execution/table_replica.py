@@ -88,9 +88,9 @@ class TableReplica(Replica):
         return super().forward(self._with_bags(batch)[0], outputs, states, size)
 
     @one_at_a_time
-    def losses(self, batch, output=None):
-        """See Replica.losses."""
-        return super().losses(self._with_bags(batch)[0], output)
+    def losses_by_output(self, batch, outputs):
+        """See Replica.losses_by_output."""
+        return super().losses_by_output(self._with_bags(batch)[0], outputs)
 
     @one_at_a_time
     def output_mask(self, batch, output=None):

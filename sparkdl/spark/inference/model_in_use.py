@@ -63,6 +63,10 @@ class ModelInUse:
         """See Replica.losses."""
         return self._ask("losses", (batch, output))
 
+    def losses_by_output(self, batch, outputs):
+        """See Replica.losses_by_output."""
+        return self._ask("losses_by_output", (batch, outputs))
+
     def output_mask(self, batch, output=None):
         """See Replica.output_mask."""
         return self._ask("output_mask", (batch, output))

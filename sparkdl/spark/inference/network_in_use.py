@@ -208,7 +208,8 @@ class NetworkInUse(ExampleLosses):
             (n,) or (n, k) and (n, units) of all records, in any order, of sequences and images of
             all steps and pixels that count, without weights. Executors send these arrays to the
             driver; an evaluation fails where those of a partition, or of all, exceed 256 MB. Or the
-            name of an output layer: all its figures, as "name/figure", with its own loss.
+            name of an output layer: all its figures, as "name/figure", with its own loss. None: all
+            outputs but the main one.
         output : str, optional
             Name of the output layer to evaluate, of a network with several. Figures, metrics and
             `wrong` are then those of this output; `loss` is its own loss, as in Keras without its

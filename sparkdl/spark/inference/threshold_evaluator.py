@@ -66,7 +66,7 @@ class ThresholdCounts:
         self._plain = new_evaluation(evaluator.conf)
         self._chosen = without_scores(new_evaluation(evaluator.conf))
         self.wrong, self.labels = self._plain.wrong, self._plain.labels
-        self.metrics = self._plain.metrics
+        self.metrics = self._plain.metrics = evaluator.metrics.empty()
 
     def add(self, predictions, labels, losses, weights=None):
         self._plain.add(predictions, labels, losses, weights)  # checks them

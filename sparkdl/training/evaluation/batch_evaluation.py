@@ -31,7 +31,7 @@ class Evaluator:
     transform : callable or None
         Batch to Batch, for the validation data.
     metrics : MetricCounts or None
-        Of the user's own metrics, without examples.
+        Of the user's own metrics, without examples; None: see `metrics_of_others`.
     output : str, optional
         The output to evaluate, by its own loss; None: the main one, by the network's loss.
 
@@ -44,7 +44,7 @@ class Evaluator:
     def __init__(self, conf, transform=None, metrics=None, output=None):
         column_to_judge(conf, output)
         self.conf, self.transform, self.output = conf, transform, output
-        self.metrics = MetricCounts() if metrics is None else metrics
+        self.metrics = metrics_of_others(conf, output) if metrics is None else metrics
 
     def with_metrics(self, metrics):
         """Returns a copy with these MetricCounts."""
@@ -90,17 +90,31 @@ def new_evaluation(conf, output=None):
     return evaluation_for(place.layer.loss, place.units)
 
 
+def metrics_of_others(conf, output=None):
+    """Returns MetricCounts of the other outputs that read labels, under their names.
+
+    They have none where an output was chosen, or where there is only one.
+    """
+    main = conf.main.name
+    names = [p.name for p in conf.outputs_with_labels if p.name != main] if output is None else []
+    counts = {name: new_evaluation(conf, name) for name in names}
+    return MetricCounts(counts, outputs={name: name for name in names})
+
+
 def evaluate_batches(replica, batches, evaluation, output=None):
     """Adds an output's predictions for batches to an evaluation; see `predictions_to_judge`."""
     wrong = WrongRecords(replica.conf, evaluation.wrong.most, evaluation.labels, output)
+    others = evaluation.metrics.by_output
+    outputs = tuple(dict.fromkeys([output, *(other for _, other, _ in others)]))
     for batch in batches:
-        prediction, losses = replica.losses(batch, output)
+        found = replica.losses_by_output(batch, outputs)
+        prediction, losses = found[output]
         counted = judge(replica, batch, prediction, losses, output)
         evaluation.add(*counted)
         evaluation.metrics.add(*with_known_labels(replica.conf.output_named(output), *counted))
-        for name, other, counts in evaluation.metrics.by_output:
+        for name, other, counts in others:
             with naming_metric(name):
-                counts.add(*judge(replica, batch, *replica.losses(batch, other), other))
+                counts.add(*judge(replica, batch, *found[other], other))
         wrong.add(batch, prediction, losses, batch.ids)
     evaluation.wrong += wrong.examples()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from sparkdl.errors import ConfigError, brief
 from sparkdl.training.evaluation.base import Evaluation
-from sparkdl.training.evaluation.batch_evaluation import new_evaluation
+from sparkdl.training.evaluation.batch_evaluation import metrics_of_others, new_evaluation
 from sparkdl.training.evaluation.metric_counts import MetricCounts, naming_metric, require_number
 from sparkdl.training.evaluation.selection import column_to_judge
 from sparkdl.training.reporting.listeners import Listener
@@ -43,8 +43,8 @@ class Metrics(Listener):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The metrics by name, to be checked one by one."""
-        return self.counts.evaluations | self.functions
+        """The metrics by name, as `metrics_of` takes them."""
+        return self.counts.evaluations | self.counts.outputs | self.functions
 
     def check_sending(self, dumps: Callable[[Any], Any], functions: bool = False) -> None:
         """Raises ConfigError with the name of a metric that cannot be sent to other processes.
@@ -113,7 +113,8 @@ def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Met
         Metrics of a sequence have the names of their functions or classes. Classes are called with
         the number of units of the output. The name of an output layer stands for all its figures.
     output : str, optional
-        The output to evaluate; None: the main one.
+        The output to evaluate; None: the main one. If there are no metrics either, the others that
+        read labels are metrics.
 
     Raises
     ------
@@ -121,6 +122,8 @@ def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Met
         For a metric of another kind, without a name of its own, or with a figure of the name of
         another; or where the output to evaluate reads no labels.
     """
+    if given is None:
+        return Metrics(metrics_of_others(conf, output), {})
     evaluations, functions, outputs = {}, {}, {}
     layers = [place.name for place in conf.outputs_with_labels]
     for name, metric in by_name(given, layers).items():

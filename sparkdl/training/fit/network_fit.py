@@ -211,7 +211,7 @@ def evaluation_options(network, master, validation, evaluate, metrics=None):
     if evaluate is None and not isinstance(validation, Validation):
         source = as_source(validation)
         validation = validation_of(conf, source)
-    if metrics:
+    if metrics is not None and isinstance(validation, Validation):
         evaluator = validation.evaluator.with_metrics(metrics.counts)
         validation = validation._replace(evaluator=evaluator)
     evaluate = evaluate or evaluate_on_driver(network, master.device)

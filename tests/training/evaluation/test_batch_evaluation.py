@@ -25,6 +25,7 @@ from sparkdl.nn import (
 )
 from sparkdl.nn.layers.outputs.base import REDUCTIONS
 from sparkdl.nn.losses import Ctc, Huber, Mse
+from sparkdl.training.evaluation import MeanLoss
 from sparkdl.training.evaluation.metrics import metrics_of
 from sparkdl.training.network import Network
 from sparkdl.training.workers.this_process import ThisProcess
@@ -175,7 +176,7 @@ def test_a_metric_may_be_an_output(weighted, rng):
     columns, network = columns_of(rng), Network(branches())
     columns |= {"weights": rng.random(N).astype(np.float32)} if weighted else {}
     batch, plain = batch_of(columns), {}
-    plain |= network.evaluate(batch).figures()
+    plain |= network.evaluate(batch, metrics=[]).figures()
     for name, output in {"size": "size", "binary": "yes"}.items():
         own = network.evaluate(batch, output=output).figures()
         plain |= {f"{name}/{figure}": value for figure, value in own.items()}
@@ -184,6 +185,41 @@ def test_a_metric_may_be_an_output(weighted, rng):
     named = network.evaluate(batch, metrics=["size", "yes"], output="kind").figures()
     assert named["size/mae"] == pytest.approx(plain["size/mae"])
     assert "size/mae" in str(found) and f"{plain['size/mae']:.4f}" in str(found)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_by_default_all_outputs_have_their_figures(weighted, rng):
+    """The main output's, then those of the others; none beside a chosen output."""
+    columns, network = columns_of(rng), Network(branches())
+    columns |= {"weights": rng.random(N).astype(np.float32)} if weighted else {}
+    batch = batch_of(columns)
+    found, plain = network.evaluate(batch), network.evaluate(batch, metrics={}).figures()
+    for name in ("yes", "size"):
+        own = network.evaluate(batch, output=name).figures()
+        plain |= {f"{name}/{figure}": value for figure, value in own.items()}
+    assert found.figures() == pytest.approx(plain) and "size/mae" in str(found)
+    assert not any("/" in name for name in network.evaluate(batch, output="kind").figures())
+    history = network.fit(batch, validation=batch)
+    assert history.epochs[-1].validation.figures() == pytest.approx(
+        network.evaluate(batch).figures(), rel=1e-5
+    )
+    history = network.fit(batch, validation=batch, metrics=[])
+    assert not any("/" in name for name in history.epochs[-1].validation.figures())
+    history = network.fit(
+        batch,
+        validation=batch,
+        evaluate=lambda _, __: MeanLoss().add(np.zeros((1, 1)), np.zeros(1), [1.0]),
+    )
+    assert type(history.epochs[-1].validation) is MeanLoss
+
+
+def test_all_outputs_are_evaluated_by_one_pass_forward(rng, monkeypatch):
+    network, passes = Network(branches()), []
+    replica = network._load()
+    run = replica._run_in_use
+    monkeypatch.setattr(replica, "_run_in_use", lambda *args: passes.append(1) or run(*args))
+    network.evaluate(batch_of(columns_of(rng)))
+    assert len(passes) == 1
 
 
 def test_an_output_of_one_figure_has_it_by_both_names(rng):

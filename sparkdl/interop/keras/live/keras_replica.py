@@ -83,8 +83,12 @@ class KerasReplica(LiveReplica):
 
     def losses(self, batch, output=None):
         """See Replica.losses."""
+        return self.losses_by_output(batch, (output,))[output]
+
+    def losses_by_output(self, batch, outputs):
+        """See Replica.losses_by_output."""
         self._check(batch)
-        return self.head.losses(self._in_use(batch), output)
+        return self.head.losses_by_output(self._in_use(batch), outputs)
 
     def output_mask(self, batch, output=None):
         """See Replica.output_mask; includes Keras's mask if the loss applies it."""
