@@ -85,7 +85,7 @@ def table_batch(
 
 def cure_for(offence, is_label):
     """Returns the advice for a label that is null; "" for another Violation."""
-    return NO_LABEL if is_label and str(offence) == NULL else ""
+    return NO_LABEL if is_label and str(offence).startswith(NULL) else ""
 
 
 def require_column(column, names, where):
@@ -180,8 +180,11 @@ def _lists(column, ragged, size):
     try:
         inner = to_array(column.flatten())
     except Violation as offence:
-        row = np.searchsorted(np.cumsum(lengths), offence.row, side="right")
-        raise Violation(row, str(offence)) from None
+        ends, text = np.cumsum(lengths), str(offence)
+        row = np.searchsorted(ends, offence.row, side="right")
+        if text == NULL and not _is_list(column.type.value_type):  # which of a thousand numbers
+            text += f" at position {offence.row - ends[row] + lengths[row]}"
+        raise Violation(row, text) from None
     if ragged:
         return Ragged(inner, lengths)
     return inner.reshape(len(column), length, *inner.shape[1:])
