@@ -42,9 +42,8 @@ from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import deal_blocks
 from sparkdl.spark.launch.worker_stage import StageSettings, WorkerStage
 from sparkdl.spark.records.blocks import load_blocks
-from sparkdl.thread_start import NoThread
 from sparkdl.training.workers.base import MORE_SLOTS
-from sparkdl.training.workers.contribution import Failure, group, levels, total, unwrap
+from sparkdl.training.workers.contribution import failure_of, group, levels, total, unwrap
 
 log = logging.getLogger(__name__)
 LEAVING = "decommissioned: executor {}"
@@ -295,11 +294,9 @@ def contribute(task, shared, numbers, ranks, index, pieces):
                 ", ".join(result.devices),
                 *seconds,
             )
-        except NoThread:
-            raise  # as for a MemoryError, Spark runs the task again in another process
         except SparkdlError as error:
             log.error("%s", error)
-            result = Failure(error)
+            result = failure_of(error)
     yield ranks[index], result
 
 

@@ -15,7 +15,7 @@ from sparkdl.training.evaluation.batch_evaluation import new_evaluation, pieces
 from sparkdl.training.evaluation.metric_counts import MetricCounts
 from sparkdl.training.evaluation.selection import predictions_to_judge, weights_to_judge
 from sparkdl.training.rounds.replica import limit_threads, load_to_read
-from sparkdl.training.workers.contribution import Failure
+from sparkdl.training.workers.contribution import failure_of
 from sparkdl.tune.outcome_losses import outcome_losses
 from sparkdl.tune.votes import combine
 
@@ -114,4 +114,4 @@ def evaluate_votes(shared, vote, transform, partition, batches):
                 evaluation.add(*judged, weights_to_judge(members[0], piece, y))
         yield partition, evaluation if counts is None else counts.evaluation()
     except SparkdlError as error:
-        yield partition, Failure(error)
+        yield partition, failure_of(error)

@@ -2,22 +2,27 @@
 
 from contextlib import contextmanager
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from py4j.protocol import Py4JError
 
+from sparkdl.commands.caffe import scoring
 from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import DivergedError
 from sparkdl.spark import SparkNetwork, SparkWorkers
 from sparkdl.spark import workers as workers_module
-from sparkdl.spark.records.records import SparkRecords
+from sparkdl.spark.inference import predictions
+from sparkdl.spark.records import stored_partition
+from sparkdl.spark.records.records import SparkRecords, until_failure
 from sparkdl.thread_start import NoThread
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.local import LocalWorkers
+from sparkdl.tune import vote_tasks
 from tests.spark.networks import arrays, data, images, plain, rich
 from tests.spark.records.test_executor_store import nothing_is_left
 from tests.training.models import assert_equal
@@ -70,6 +75,32 @@ def local():
 def test_a_process_without_room_is_left_to_spark(error):
     with pytest.raises(type(error), match="no room"):
         list(contribute_with(error))
+
+
+PARTS = {  # of tasks whose work needs a thread
+    "reading": lambda broken: until_failure(broken),
+    "storing": lambda broken: stored_partition.store_batches("key", 0, broken),
+    "evaluation": lambda broken: predictions.evaluate_partition(None, Mock(), 0, broken),
+    "votes": lambda broken: vote_tasks.evaluate_votes(
+        SimpleNamespace(kept_value=[]), None, None, 0, broken
+    ),
+    "scores of Caffe's net": lambda broken: scoring.score(None, None, 0, broken),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_spark_runs_the_task_of_a_process_without_threads_again(name, monkeypatch):
+    def refuse(*given):
+        raise NoThread("process 5: no room")
+
+    for module in (predictions, vote_tasks, scoring):
+        loads = "load_members" if module is vote_tasks else "load_replica"
+        monkeypatch.setattr(module, loads, refuse)
+    monkeypatch.setattr(stored_partition, "partition_folder", lambda *given: "")
+    monkeypatch.setattr(stored_partition, "write_records", refuse)
+    monkeypatch.setattr(stored_partition, "TaskContext", Mock())
+    with pytest.raises(NoThread, match="process 5: no room"):
+        list(PARTS[name](map(refuse, [0])))
 
 
 def test_an_error_of_the_training_is_the_result():

@@ -15,7 +15,7 @@ from sparkdl.spark.inference.predictions import load_replica
 from sparkdl.spark.jobs.job import job
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.records.locality import split_rdd
-from sparkdl.training.workers.contribution import Failure, unwrap
+from sparkdl.training.workers.contribution import failure_of, unwrap
 
 
 def means_of(sc, net, source, state, batches, device, tally):
@@ -58,7 +58,7 @@ def score(model, reading, number, splits):
         batches = (batch for split in splits for batch in reading.batches(split))
         yield number, [(len(one), reading.blobs.means(replica, one)) for one in batches]
     except SparkdlError as error:
-        yield number, Failure(error)
+        yield number, failure_of(error)
 
 
 def write_means(path, means):

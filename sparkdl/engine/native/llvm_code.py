@@ -180,14 +180,12 @@ class IrVector:
             self.kind, self.code.call(self.type, f"llvm.{name}.{suffix}", *arguments)
         )
 
-    def across(self, name):
-        """Reduces all lanes to a scalar by an instruction; "fadd reassoc" adds in pairs."""
-        name, _, flag = name.partition(" ")
+    def sum(self):
+        """Adds all lanes, in pairs; returns the scalar."""
         scalar = TYPES[self.kind]
-        start = [(scalar, "-0.0")] if name == "fadd" else []
-        function = f"llvm.vector.reduce.{name}.v{LANES}f{bits_of(self.kind)}"
-        call = self.code.call(scalar, function, *start, (self.type, self.name))
-        return self.code.define(call.replace("call", f"call {flag}", 1))
+        function = f"llvm.vector.reduce.fadd.v{LANES}f{bits_of(self.kind)}"
+        call = self.code.call(scalar, function, (scalar, "-0.0"), (self.type, self.name))
+        return self.code.define(call.replace("call", "call reassoc", 1))
 
     def largest(self):
         """Returns the largest number in all lanes; with a NaN among them, any of them."""

@@ -43,12 +43,12 @@ def find_places(code, base, index, stride):
     return code.define(f"getelementptr i8, ptr {base}, {offsets.typed}")
 
 
-def gather_at(code, kind, at, mask, rest="zeroinitializer"):
-    """Loads numbers from an address per lane; lanes outside the mask are `rest`."""
+def gather_at(code, kind, at, mask):
+    """Loads numbers from an address per lane; lanes outside the mask are 0."""
     wide, lanes = vector_type(kind), lane_mask(mask)
     name = f"llvm.masked.gather.{suffix(kind)}.v{LANES}p0"
     arguments = (f"<{LANES} x ptr>", at), ("i32", bits_of(kind) // 8), lanes
-    return code.vector(kind, code.call(wide, name, *arguments, (wide, rest)))
+    return code.vector(kind, code.call(wide, name, *arguments, (wide, "zeroinitializer")))
 
 
 def scatter_at(code, vector, at, mask):

@@ -20,7 +20,6 @@ from sparkdl.engine.native.memory import (
 )
 from sparkdl.engine.native.sums import zeros
 
-SHORT = 2 * LANES  # classes of the longest short rows: longer ones are faster one by one
 LEAST = -87.0  # e^-87 is just above the smallest normal number
 LOWEST = literal("float32", float("-inf"))
 
@@ -87,7 +86,7 @@ class LongRow:
 
     def sum(self, vector):
         """Returns the sum of the row, in all lanes."""
-        return self.code.splat(vector.kind, vector.across("fadd reassoc"))
+        return self.code.splat(vector.kind, vector.sum())
 
 
 @dataclass

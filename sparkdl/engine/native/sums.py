@@ -123,7 +123,7 @@ def rows(code):
             return [total + load(code, "float32", base, i, left).cast("float64")]
 
         [total] = accumulate(code, "0", length, LANES, zeros(code, 1), body)
-        value = code.define(f"fptrunc double {total.across('fadd reassoc')} to float")
+        value = code.define(f"fptrunc double {total.sum()} to float")
         at = code.pointer(sums, "i8", code.define(f"mul i64 {row}, {sums_apart}"))
         code.add(f"store float {value}, ptr {at}, align 4")
 

@@ -94,7 +94,8 @@ def winograd_kernel(tiles, products, x, y, compiler, bias=None, z=None, activati
     Raises
     ------
     UnsupportedError
-        For activations without compiled code; when called, if oneDNN fails to execute a product.
+        For activations without compiled code; when called, it or MemoryError if oneDNN fails to
+        execute a product.
     """
     threads = len(products.values)
     words = tile_words(tiles, len(x) * tiles.per_image, threads) | products.words

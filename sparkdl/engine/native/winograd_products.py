@@ -53,7 +53,7 @@ class PrimitiveProducts:
         return {"execute": address(self.execute), "table": table_operand(self.table), "filters": 0}
 
     def require_executed(self):
-        """Raises UnsupportedError if oneDNN failed to execute a product."""
+        """Raises UnsupportedError or MemoryError if oneDNN failed to execute a product."""
         require_executed(self.table)
 
     @staticmethod

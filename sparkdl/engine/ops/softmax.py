@@ -117,7 +117,16 @@ class SoftmaxCrossEntropyGradOp(Op):
     floating = True
 
     def shape(self, gy, logits, labels):
+        losses = SoftmaxCrossEntropyOp().shape(logits, labels)
+        if gy.shape != losses.shape:
+            raise ShapeError(f"the gradient of losses {losses.shape} needs as many, got {gy.shape}")
         return logits
+
+    def reference(self, gy, logits, labels):
+        y = SoftmaxOp().reference(logits)
+        [known] = np.nonzero((labels >= 0) & (labels < logits.shape[1]))
+        y[known, labels[known]] -= 1
+        return gy[:, None] * y
 
     def decompose(self, gy, logits, labels):
         distance = sub(softmax(logits), one_hot(labels, logits.shape[1], logits.dtype))

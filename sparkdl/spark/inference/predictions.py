@@ -20,7 +20,7 @@ from sparkdl.spark.records.table_pieces import check_pieces
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.rounds.replica import limit_threads
-from sparkdl.training.workers.contribution import Failure, unwrap
+from sparkdl.training.workers.contribution import Failure, failure_of, unwrap
 
 NO_ARROW = {"yearmonthinterval", "interval"}  # types that pyspark does not convert
 VECTOR = "vector"  # simpleString of the type of pyspark.ml's vectors
@@ -61,7 +61,7 @@ def evaluate_partition(model, evaluator, partition, batches):
     try:
         yield partition, evaluator.evaluate(load_replica(model), sound(batches))
     except SparkdlError as error:
-        yield partition, Failure(error)
+        yield partition, failure_of(error)
 
 
 def sound(batches):

@@ -28,7 +28,7 @@ NO_PYTHON = "Error from python worker:"  # that it printed, indented, as it coul
 TRACEBACK = "Traceback (most recent call last):"
 CANCELLED = re.compile("SPARK_JOB_CANCELLED|OPERATION_CANCELED")  # the last over Spark Connect
 OF_JAVA = re.compile(r"(?:[a-z]+\.)+([A-Z]\w+): |\((?:[a-z]+\.)+([A-Z]\w+)\) ")  # a line's start
-OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
+OURS = re.compile(r"sparkdl\.(?:errors|thread_start)\.(\w+): (.*)")
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from sparkdl.spark.records.locality import numbered_rdd, split_rdd
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
 from sparkdl.spark.records.table_pieces import check_pieces
-from sparkdl.training.workers.contribution import Failure
+from sparkdl.training.workers.contribution import Failure, failure_of
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
 Data = RDD | DataFrame | Source
@@ -233,7 +233,7 @@ def until_failure(batches):
     try:
         yield from batches
     except SparkdlError as error:
-        yield Failure(error)
+        yield failure_of(error)
 
 
 def store_splits(key, schema, read, splits):

@@ -18,7 +18,7 @@ from sparkdl.errors import SparkdlError
 from sparkdl.spark.jobs.executor_disks import local_disks
 from sparkdl.spark.jobs.process_start import seconds_to_start
 from sparkdl.spark.records.column_types import arrow_schema
-from sparkdl.training.workers.contribution import unwrap
+from sparkdl.training.workers.contribution import failure_of, unwrap
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
 # The fields of a StoredPartition.
@@ -68,7 +68,7 @@ def store_batches(key, partition, batches):
     try:
         count, nbytes = write_records(folder, map(unwrap, batches))
     except SparkdlError as error:
-        text = error_to_text(error)
+        text = error_to_text(failure_of(error).error)
     seconds = time.perf_counter() - began
     yield StoredPartition(partition, count, nbytes, folder, seconds, python, text)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import WorkerError
+from sparkdl.thread_start import NoThread
 from sparkdl.training.reporting.reports import WorkerFigures
 
 AT_DRIVER = 2  # sums that reach the driver, whose memory must not grow with the workers
@@ -93,6 +94,16 @@ class Failure:
 
     def __reduce__(self):
         return failure_from_json, (error_to_json(self.error), self.whose)
+
+
+def failure_of(error):
+    """Returns the Failure of an error.
+
+    Raises it if another process may not have it, so that Spark runs the task again in one.
+    """
+    if isinstance(error, NoThread):
+        raise error
+    return Failure(error)
 
 
 def failure_from_json(meta, whose):

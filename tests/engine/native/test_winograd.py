@@ -40,6 +40,8 @@ def test_a_product_that_fails_is_an_error():
     make()()
     with pytest.raises(UnsupportedError, match="refuses primitive_execute"):
         make(status=3)()
+    with pytest.raises(MemoryError, match="no memory for primitive_execute"):
+        make(status=1)()
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,11 @@ CASES = [
     (STAGE, WorkerError, "worker 1: no reason given"),
     (f"{STAGE}{GONE}\n\tat java", WorkerError, "worker 1: NoSuchFileException: /tmp/blockmgr-1/0c"),
     (f"Job aborted: {TRACE}sparkdl.errors.DataError: no 3\n\n\tat org", DataError, "no 3"),
+    (
+        f"Job aborted: {TRACE}sparkdl.thread_start.NoThread: full\n\n\tat org",
+        WorkerError,
+        "the workers' job failed on the cluster: NoThread: full",
+    ),
     ("No space left", WorkerError, "the workers' job failed on the cluster: No space left"),
     (
         f"{PYTHON}ModuleNotFoundError: No module named 'own'\n\n\tat org.apache.spark.A",

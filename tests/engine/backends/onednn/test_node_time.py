@@ -15,7 +15,12 @@ from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.graph import Spec, Tensor
 from sparkdl.engine.ops.activation import TanhOp
 from sparkdl.engine.ops.elementwise import AddOp
-from sparkdl.engine.ops.softmax import SoftmaxCrossEntropyGradOp, SoftmaxCrossEntropyOp, SoftmaxOp
+from sparkdl.engine.ops.softmax import (
+    LogSoftmaxOp,
+    SoftmaxCrossEntropyGradOp,
+    SoftmaxCrossEntropyOp,
+    SoftmaxOp,
+)
 from tests.engine.backends.onednn.nodes import gru, tensors
 
 SQUARE = 1000, 1000
@@ -49,7 +54,11 @@ NODES = {
     "short rows": (lambda: SoftmaxOp()(*tensors((5, 6, 2))).node, 8 * 60 / BYTES + 120 * FORMULA),
     "long rows": (
         lambda: SoftmaxOp()(*tensors((5, 6, 70))).node,
-        8 * 2100 / BYTES + 30 * ROW + 4200 * FORMULA,
+        8 * 2100 / BYTES + 30 * ROW + 2100 * FORMULA,
+    ),
+    "short rows one by one": (
+        lambda: LogSoftmaxOp()(*tensors((5, 6, 2))).node,
+        8 * 60 / BYTES + 30 * ROW + 60 * FORMULA,
     ),
     "short rows with labels": (entropy, 4 * (128 + 64 + 64) / BYTES + 256 * FORMULA),
     "their gradient": (entropy_gradient, 4 * (256 + 64 + 64) / BYTES + 256 * FORMULA),
