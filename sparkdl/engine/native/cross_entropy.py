@@ -25,8 +25,8 @@ from sparkdl.engine.native.softmax_rows import (
 from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 
-# Rows of up to so many classes are computed side by side. With AVX-512 and AVX2, a long row was seen
-# to take 17 to 25 ns at least, and a class of short rows 1 to 2 ns, by gathers.
+# Rows of up to so many classes are computed side by side. With AVX-512 and AVX2, a long row took 17
+# to 25 ns at least, and a class of short rows 1 to 2 ns, by gathers.
 SHORT_LOSS, SHORT_GRADIENT = 32, 10
 ROWS, CLASSES, LOGITS, LABELS, APART, LOSSES, GRADIENT, GRADIENT_APART = range(FIRST, FIRST + 8)
 
