@@ -162,13 +162,18 @@ class Schema:
         return found if names is None else self.with_own_name(found, names)
 
     def _weight_fields(self, weights):
-        if weights is None or not self.outputs:
+        if weights is None:
             return {}
         if not isinstance(weights, Mapping):
             return {WEIGHTS: weights}
         known = self.label_weights
         if strange := [column for column in weights if column not in known]:
-            has = f"one of {[*known]}, which have labels of their own" if known else "a name"
+            if not known:
+                raise ConfigError(
+                    f"weights must be the name of a column, got {weights!r}; only several columns "
+                    "of labels have weights each"
+                )
+            has = f"one of {[*known]}, which have labels of their own"
             raise ConfigError(f"weights must be of {has}, got {strange}")
         return {known[column]: name for column, name in weights.items()}
 

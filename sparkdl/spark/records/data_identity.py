@@ -38,13 +38,12 @@ from sparkdl.spark.records.seeded_plans import (
     EXECUTION,
     LOGICAL,
     LOGICAL_RDD,
-    cache_numbers,
+    TABLE,
     cached_rows,
     class_of,
 )
 from sparkdl.spark.records.table_versions import (
     DELTA_FILES,
-    TABLE,
     TableVersion,
     delta_version,
     table_version,
@@ -192,13 +191,12 @@ class FrameIdentity(NamedTuple):
 def frame_identity(data, frame):
     """Returns the FrameIdentity of the caller's DataFrame; `frame` has only what is read of it."""
     execution = frame._jdf.queryExecution()
-    analyzed = execution.analyzed()
-    if not analyzed.subqueriesAll().isEmpty():
+    if not execution.analyzed().subqueriesAll().isEmpty():
         return None
     if not plan_is_reproducible(frame.sparkSession, execution.withCachedData()):
         return None
     leaves, origins = origins_of(execution)
-    origins = (*origins, (cache_numbers if analyzed.deterministic() else cached_rows)(execution))
+    origins = (*origins, cached_rows(execution))
     if None in origins:
         return None
     settings = frame.sparkSession._jsparkSession.sessionState().conf().getAllConfs()

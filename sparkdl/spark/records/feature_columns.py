@@ -57,7 +57,9 @@ def with_array(frame, names, kind, joined):
     from pyspark.sql import functions as F  # which executors do not need
 
     known = frame.columns
-    plain = known if are_plain(known) else numbered(known)
+    # Spark replaces variables such as ${x} in the text of an expression, in backticks too.
+    is_sound = are_plain(known) and not any("${" in name for name in known)
+    plain = known if is_sound else numbered(known)
     place_of = dict(zip(known, plain, strict=True))
     # As text, since each column of an expression made in Python takes 25 calls of the JVM.
     array = F.expr(f"array({', '.join(f'cast(`{place_of[name]}` as {kind})' for name in names)})")

@@ -5,8 +5,9 @@ may fail and Spark must not call them for other rows. They compute only from the
 
 Random numbers with a fixed seed, such as the folds of pyspark's CrossValidator: Spark draws them
 row by row, starting anew in each partition. They are reproducible only if rows have a fixed order:
-in a plan that moves no rows between partitions, or for rows that Spark has cached. After a shuffle
-rows come as they arrive, and a recomputed plan draws other numbers for them.
+in a plan that moves no rows between partitions, or for rows that Spark has cached; not in a table
+of a catalog, which may give its files in any order. After a shuffle rows come as they arrive, and a
+recomputed plan draws other numbers for them.
 """
 
 from sparkdl.spark.jobs.slots import elements
@@ -14,6 +15,7 @@ from sparkdl.spark.jobs.slots import elements
 CATALYST = "org.apache.spark.sql.catalyst."
 LOGICAL, EXPRESSIONS = f"{CATALYST}plans.logical.", f"{CATALYST}expressions."
 EXECUTION = "org.apache.spark.sql.execution."
+TABLE = f"{EXECUTION}datasources.v2.DataSourceV2Relation"  # of a catalog, as Iceberg has one
 LOGICAL_RDD, CACHED = f"{EXECUTION}LogicalRDD", f"{EXECUTION}columnar.InMemoryRelation"
 IN_ORDER = {f"{LOGICAL}{name}" for name in ("Project", "Filter", "SubqueryAlias")}
 DRAWS = {f"{EXPRESSIONS}{name}" for name in ("Rand", "Randn")}
@@ -22,7 +24,7 @@ ALIAS, LITERAL = f"{EXPRESSIONS}Alias", f"{EXPRESSIONS}Literal"
 
 
 def cached_rows(execution):
-    """Returns the ids of the cached RDDs that a plan which is not deterministic reads.
+    """Returns the ids of the cached RDDs that a plan reads.
 
     None if its rows may differ each time. A frame that is cached again has another id.
 
@@ -34,7 +36,7 @@ def cached_rows(execution):
     if not all(map(is_repeatable, found)):
         return None
     if not any(map(draws, found)):
-        return cache_numbers(execution)
+        return cache_numbers(execution) if has_fixed_rows(execution) else None
     numbers = []
     for node in nodes_of(execution.withCachedData()):
         if class_of(node) == CACHED:
@@ -45,6 +47,18 @@ def cached_rows(execution):
         elif not keeps_order(node):
             return None
     return tuple(numbers)
+
+
+def has_fixed_rows(execution):
+    """Returns whether a plan that draws nothing has the same rows each time.
+
+    A table of a catalog may give its rows in another order each time, as Iceberg does with its
+    files, and then samples and limits, and what else is in no list here, take other rows.
+    """
+    plan = execution.withCachedData()
+    if not any(class_of(leaf) == TABLE for leaf in elements(plan.collectLeaves())):
+        return True
+    return all(class_of(node) in IN_ORDER or is_leaf(node) for node in nodes_of(plan))
 
 
 def cache_numbers(execution):
@@ -96,7 +110,11 @@ def keeps_order(node):
     """Returns whether a node's rows have a fixed order, given that its input has."""
     if class_of(node) == LOGICAL_RDD:
         return is_determinate(node.rdd())
-    return class_of(node) in IN_ORDER or node.children().isEmpty()
+    return class_of(node) in IN_ORDER or (is_leaf(node) and class_of(node) != TABLE)
+
+
+def is_leaf(node):
+    return node.children().isEmpty()
 
 
 def number_of_cache(builder):

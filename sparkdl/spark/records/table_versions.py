@@ -1,14 +1,13 @@
 """Versions of tables that have them, such as those of Delta Lake and Apache Iceberg.
 
-A version has the same rows for ever; each change of a table makes another one.
+A version has the same rows for ever, in any order; each change of the rows makes another one. One
+of the columns' names may not, so the plan belongs to the identity, too.
 """
 
 from typing import NamedTuple
 
 from sparkdl.spark.jobs.release import PYSPARK
-from sparkdl.spark.records.seeded_plans import EXECUTION
 
-TABLE = f"{EXECUTION}datasources.v2.DataSourceV2Relation"
 HAS_VERSIONS = PYSPARK >= (4, 1)
 DELTA_FILES = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
 

@@ -8,6 +8,7 @@ import numpy as np
 from sparkdl.training.evaluation import evaluation_for
 from sparkdl.training.evaluation.choice import keeps_ignored_labels
 from sparkdl.training.evaluation.count_arrays import counts_of, with_counts
+from sparkdl.training.evaluation.mean_loss import MeanLoss
 from sparkdl.training.evaluation.metric_counts import MetricCounts, naming_metric
 from sparkdl.training.evaluation.selection import (
     column_to_judge,
@@ -93,12 +94,28 @@ def new_evaluation(conf, output=None):
 def metrics_of_others(conf, output=None):
     """Returns MetricCounts of the other outputs that read labels, under their names.
 
-    They have none where an output was chosen, or where there is only one.
+    They have none where an output was chosen, or where there is only one. An output that reads
+    what the main one reads, as Dice beside a cross entropy does, has the same figures but its loss.
     """
-    main = conf.main.name
-    names = [p.name for p in conf.outputs_with_labels if p.name != main] if output is None else []
-    counts = {name: new_evaluation(conf, name) for name in names}
-    return MetricCounts(counts, outputs={name: name for name in names})
+    others = [p for p in conf.outputs_with_labels if p.name != conf.main.name]
+    others = others if output is None else []
+    counts = {p.name: other_evaluation(conf, p) for p in others}
+    return MetricCounts(counts, outputs={name: name for name in counts})
+
+
+def other_evaluation(conf, place):
+    """Returns an Evaluation without examples of an output beside the main one."""
+    alike = [of(place) == of(conf.main) for of in (sources_of, conf.label_column, kind_of)]
+    return MeanLoss() if all(alike) else new_evaluation(conf, place.name)
+
+
+def sources_of(place):
+    return place.sources
+
+
+def kind_of(place):
+    """Returns the type of an output's Evaluation."""
+    return type(evaluation_for(place.layer.loss, place.units))
 
 
 def evaluate_batches(replica, batches, evaluation, output=None):

@@ -416,3 +416,10 @@ def test_of_several_labels_the_one_that_is_wrong_is_named(labels, message):
     schema = Schema(features=(2,), labels=kinds)
     with pytest.raises(DataError, match=message):
         list(schema.records(iter([{"features": [1.0, 2.0]} | labels]), 0))
+
+
+def test_weights_need_no_labels():
+    schema = Schema(features=(2,))
+    assert schema.fields(weights="w") == {"features": "features", "weights": "w"}
+    with pytest.raises(ConfigError, match=r"weights must be the name of a column, got {'a': 'w'}"):
+        schema.fields(weights={"a": "w"})

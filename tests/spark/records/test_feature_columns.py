@@ -120,6 +120,12 @@ def test_names_that_spark_does_not_find(spark):
     assert data.collect()[0][3] == [3.0, 2.0, 1.0]
 
 
+def test_a_name_like_a_variable_of_spark(spark):
+    frame = spark.createDataFrame([(1.0, 2.0)], "`${env:HOME}` double, y double")
+    data, _ = join_features(frame, ["y", "${env:HOME}"])
+    assert data.collect()[0][2] == [2.0, 1.0]
+
+
 def test_many_columns_have_a_short_name(spark):
     frame = spark.range(1).select(*(F.lit(1.0).alias(f"c{i}") for i in range(200)))
     data, name = join_features(frame, frame.columns)

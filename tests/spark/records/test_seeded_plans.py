@@ -5,6 +5,8 @@ from pyspark import StorageLevel
 from pyspark.ml.feature import StringIndexer, VectorAssembler
 from pyspark.sql import functions as F
 
+from sparkdl.spark.records import seeded_plans
+from sparkdl.spark.records.data_identity import LOGICAL_RELATION
 from tests.spark.records.test_data_identity import files, frame, identity, of_range
 
 
@@ -130,3 +132,30 @@ UNKNOWN = {
 @pytest.mark.parametrize("case", UNKNOWN)
 def test_rows_that_may_be_others_are_not_known(case, spark):
     assert identity(UNKNOWN[case](spark)) is None
+
+
+OF_UNORDERED_FILES = {
+    "columns and filters": (
+        lambda data: data.select("features", "label").filter("label < 9"),
+        True,
+    ),
+    "a fold": (fold, False),
+    "a sample": (lambda data: data.sample(0.5, seed=1), False),
+    "a limit": (lambda data: data.limit(3), False),
+    "a cached sample": (lambda data: compute(data.sample(0.5, seed=1).cache()), True),
+}
+
+
+@pytest.mark.parametrize("name", OF_UNORDERED_FILES)
+def test_tables_whose_files_come_in_any_order(name, spark, tmp_path, monkeypatch):
+    """The reader of files stands in for a catalog's table, such as one of Iceberg."""
+    change, is_known = OF_UNORDERED_FILES[name]
+    made = change(files(spark, tmp_path))
+    assert identity(made) is not None
+    monkeypatch.setattr(seeded_plans, "TABLE", LOGICAL_RELATION)
+    assert (identity(made) is not None) == is_known
+
+
+def compute(data):
+    data.count()
+    return data

@@ -14,7 +14,7 @@ from sparkdl.spark.records import data_identity
 from sparkdl.spark.records.data_identity import UNSEEN, leaf_identity
 from sparkdl.spark.records.executor_store import ExecutorStore
 from sparkdl.spark.records.kept_data import SETTING, keeping_nothing
-from sparkdl.spark.records.table_versions import DELTA_FILES, HAS_VERSIONS, TABLE, TableVersion
+from sparkdl.spark.records.table_versions import DELTA_FILES, HAS_VERSIONS, TableVersion
 from tests.spark.networks import plain
 from tests.spark.records.test_kept_data import MASTER
 
@@ -31,7 +31,7 @@ class OfJvm:
 
 
 def versioned(number, version):
-    return OfJvm(TABLE, table=OfJvm("Table", id=number, version=version))
+    return OfJvm(data_identity.TABLE, table=OfJvm("Table", id=number, version=version))
 
 
 def delta(number, version, kind="org.apache.spark.sql.delta.DeltaLog$$anon$2"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from sparkdl.data import Batch
+from sparkdl.data import Arrays, Batch
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.evaluations import Classification, MultiLabelEvaluation, Regression
 from sparkdl.nn import (
@@ -24,7 +24,7 @@ from sparkdl.nn import (
     zoo,
 )
 from sparkdl.nn.layers.outputs.base import REDUCTIONS
-from sparkdl.nn.losses import Ctc, Huber, Mse
+from sparkdl.nn.losses import Ctc, Dice, Huber, Mse
 from sparkdl.training.evaluation import MeanLoss
 from sparkdl.training.evaluation.metrics import metrics_of
 from sparkdl.training.network import Network
@@ -373,3 +373,16 @@ def test_steps_of_which_no_number_is_known_are_not_evaluated():
     found = Network(NetworkConf(input_shape=(3, 2), layers=layers)).evaluate((x, y))
     terms = np.where(y == -9, 0, (x - y) ** 2).mean(axis=2)
     assert (found.examples, found.loss) == (16, pytest.approx(terms.sum() / 16, rel=1e-5))
+
+
+def test_an_output_beside_one_of_the_same_labels_has_its_loss_alone(rng):
+    build = GraphBuilder(features=(4,))
+    build.add(Dense(units=3), "features", name="scores")
+    build.add(LossLayer(loss="softmax_cross_entropy", labels="class"), "scores", name="main")
+    build.add(LossLayer(loss=Dice(), labels="class", loss_weight=0.5), "scores", name="overlap")
+    network = Network(build.conf(seed=1))
+    x = rng.normal(size=(N, 4)).astype(np.float32)
+    data = Arrays({"features": x, "class": rng.integers(0, 3, N)})
+    found = network.evaluate(data).figures()
+    assert [name for name in found if "/" in name] == ["overlap/loss", "overlap/score"]
+    assert "accuracy" in found

@@ -114,7 +114,8 @@ def sigmoid_cross_entropy(layer, net):
     new_layer = SigmoidCrossEntropy(ignore_label=ignore, averaged=averaged)
     if reduction == "sum":
         return by_first_axis(layer, net, new_layer, layer.bottom[0])
-    reduction = "mean" if averaged else reduction
+    if averaged and ignore is None:
+        reduction = "mean"  # of places, all of which are known
     return add_compared_loss(layer, net, new_layer, layer.bottom[0], reduction)
 
 

@@ -150,6 +150,13 @@ LOSSES = [
     ),
     case(SIGMOID % "ignore_label: 1", (4,), (4,), expected=known, whole={1: 2}),
     case(
+        SIGMOID % "ignore_label: 1 normalization: FULL",
+        IMAGE,
+        IMAGE,
+        expected=lambda p, z, y: known(p, z, y) / 24,
+        whole={1: 2},
+    ),
+    case(
         "type: 'EuclideanLoss'",
         IMAGE,
         IMAGE,
