@@ -184,8 +184,8 @@ class SparkNetwork(NetworkInUse):
             uses their names. `features` may be a list of a DataFrame's columns of numbers, which
             needs no VectorAssembler. Weights are factors of the examples' losses, and count in
             figures of evaluations: of held-out records, and of a `validation` DataFrame that has
-            the column. Of several outputs they may be {output: column}, as Keras's sample_weight:
-            factors of the losses of these outputs.
+            the column. Of several columns of labels they may be {column of labels: column}, as
+            Keras's sample_weight: factors of the losses of the outputs that read these labels.
         transform : callable or list of transforms, optional
             Function that workers apply to minibatches of an RDD or DataFrame, or several; see
             sparkdl.transforms. `evaluate`, `predict` and `features` apply it too unless given
@@ -211,8 +211,8 @@ class SparkNetwork(NetworkInUse):
             Whether to evaluate before the first update too. Default: False, or a solver's
             test_initialization.
         metrics : {name: metric} or sequence of metrics, optional
-            Metrics of your own for each evaluation, as in `evaluate`; listeners monitor them as
-            "validation name".
+            Metrics of your own for each evaluation, and whether other outputs have figures, as in
+            `evaluate`; listeners monitor them as "validation name".
         listeners : sequence of Listener
             Called on the driver during the fit, in this order.
         checkpoints : Checkpoints, optional

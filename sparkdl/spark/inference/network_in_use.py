@@ -193,7 +193,8 @@ class NetworkInUse(ExampleLosses):
             Column names, for records with named columns; `features` may be a list of a DataFrame's
             columns of numbers. Weights say how much each example counts,
             as scikit-learn's sample_weight; the loss is the mean of losses times weights, as in
-            training. None: each counts 1. Of several outputs they may be {output: column}.
+            training. None: each counts 1. Of several columns of labels they may be {column of
+            labels: column}.
         transform : callable or list of transforms, optional
             Applied to minibatches of an RDD or DataFrame; see sparkdl.transforms. None: the
             transform of the fit, which is saved with the network. False: no transform.
@@ -208,8 +209,9 @@ class NetworkInUse(ExampleLosses):
             (n,) or (n, k) and (n, units) of all records, in any order, of sequences and images of
             all steps and pixels that count, without weights. Executors send these arrays to the
             driver; an evaluation fails where those of a partition, or of all, exceed 256 MB. Or the
-            name of an output layer: all its figures, as "name/figure", with its own loss. None: all
-            outputs but the main one.
+            name of an output layer: all its figures, as "name/figure", with its own loss. None: the
+            figures of all outputs; an empty sequence: of the main output alone, which saves time
+            where there are many.
         output : str, optional
             Name of the output layer to evaluate, of a network with several. Figures, metrics and
             `wrong` are then those of this output; `loss` is its own loss, as in Keras without its

@@ -139,7 +139,7 @@ def test_a_null_is_an_error_that_names_the_columns(spark):
     frame = spark.createDataFrame(
         [(1.0, 2.0, 3.0, 0), (1.0, None, 3.0, 1)] * 4, "a double, b double, c double, label int"
     )
-    with pytest.raises(DataError, match=r"array\(a, b, c\).*null at position 1"):
+    with pytest.raises(DataError, match=r"array\(a, b, c\).*null at position 1, from 0"):
         network(spark.sparkContext).fit(frame, 1, features=["a", "b", "c"])
 
 

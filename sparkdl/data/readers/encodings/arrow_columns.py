@@ -183,7 +183,7 @@ def _lists(column, ragged, size):
         ends, text = np.cumsum(lengths), str(offence)
         row = np.searchsorted(ends, offence.row, side="right")
         if text == NULL and not _is_list(column.type.value_type):  # which of a thousand numbers
-            text += f" at position {offence.row - ends[row] + lengths[row]}"
+            text += f" at position {offence.row - ends[row] + lengths[row]}, from 0"
         raise Violation(row, text) from None
     if ragged:
         return Ragged(inner, lengths)

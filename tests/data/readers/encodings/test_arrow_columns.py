@@ -161,7 +161,7 @@ OFFENCES = {
     "null in a list": (
         pa.array([[1, 2], [3, None]]),
         1,
-        "must have a value, got null at position 1$",
+        "must have a value, got null at position 1, from 0$",
     ),
     "null vector": (pa.array([dense([1.0]), None], VECTOR), 1, "must have a value, got null"),
     "null in a vector": (pa.array([dense([1.0, None])], VECTOR), 0, "must have a value, got null"),
