@@ -35,8 +35,11 @@ class Resize(GeometricTransform, ResizingTransform):
         default="bilinear",
     )
 
-    interpolates: ClassVar[bool] = True
     needs_equal_sizes: ClassVar[bool] = False
+
+    @property
+    def interpolates(self) -> bool:
+        return self.interpolation != NEAREST
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self.size if self._is_mask(shape) else super().out_shape(shape)

@@ -1,7 +1,6 @@
 """Random crops resized to one size."""
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import numpy as np
 
@@ -41,7 +40,9 @@ class RandomResizedCrop(GeometricTransform, ResizingTransform):
         default=(3 / 4, 4 / 3),
     )
 
-    interpolates: ClassVar[bool] = True
+    @property
+    def interpolates(self) -> bool:
+        return True
 
     def validate(self) -> None:
         super().validate()

@@ -1,7 +1,6 @@
 """Random rotation of images."""
 
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 
@@ -32,7 +31,9 @@ class Rotate(GeometricTransform):
         default=0.0,
     )
 
-    interpolates: ClassVar[bool] = True
+    @property
+    def interpolates(self) -> bool:
+        return True
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         return self._rotate(x, chance, rotate_image, self.fill)

@@ -24,13 +24,17 @@ class GeometricTransform(Transform, abstract=True):
     """
 
     needs_equal_sizes: ClassVar[bool] = True  # of an image and its targets
-    interpolates: ClassVar[bool] = False  # whether pixels of `column` become means of several
 
     targets: Several[str] = option(
         Sequence(of=Text(what="a name")),
         'Other columns to move with the images, such as "labels" where each pixel has a label.',
         default=(),
     )
+
+    @property
+    def interpolates(self) -> bool:
+        """Whether pixels of `column` become means of several."""
+        return False
 
     def validate(self) -> None:
         super().validate()

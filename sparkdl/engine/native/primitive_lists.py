@@ -53,8 +53,9 @@ def tabulate(calls):
 
 def require_executed(table):
     """Raises the error of the first primitive of these rows that oneDNN failed to execute."""
-    for status in table[:, STATUS][table[:, STATUS] != 0].tolist():
-        raise error_of("primitive_execute", status)
+    failed = table[:, STATUS].nonzero()[0]
+    if failed.size:
+        raise error_of("primitive_execute", int(table[failed[0], STATUS]))
 
 
 def table_operand(table):

@@ -115,10 +115,6 @@ class LiveReplica(Replica):
         results = self.head.forward(given, rest, size=size) if rest else {}
         return results | ({MODULE: given} if MODULE in names else {})
 
-    def losses(self, batch, output=None):
-        """See Replica.losses."""
-        return self.losses_by_output(batch, (output,))[output]
-
     def losses_by_output(self, batch, outputs):
         """See Replica.losses_by_output."""
         self._check(batch)

@@ -237,7 +237,6 @@ class Replica:
         carry(states, results, n)
         return {name: results[name][:n].copy() for name in outputs}
 
-    @one_at_a_time
     def losses(self, batch, output=None):
         """Returns (prediction (n, units), loss of each example (n,)), in inference mode.
 

@@ -15,7 +15,7 @@ from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.nn.execution.forward import Z
 from sparkdl.spark.inference.arrow_map import select_columns
 from sparkdl.spark.inference.model_in_use import ModelInUse
-from sparkdl.spark.records.frame_schema import WHERE, check_fields, require_one
+from sparkdl.spark.records.frame_schema import WHERE, check_fields, find_columns
 from sparkdl.spark.records.table_pieces import check_pieces
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
@@ -180,13 +180,7 @@ def places_of(names, keep):
     """
     if keep is None:
         return range(len(names))
-    places = {name: place for place, name in enumerate(names)}
-    are_unique = len(places) == len(names)
-    keep = unique_names(keep)
-    for name in keep:
-        if name not in places or not are_unique:
-            require_one(name, names)
-    return [places[name] for name in keep]
+    return find_columns(unique_names(keep), names)
 
 
 def narrow_frame(frame, columns, keep):

@@ -7,7 +7,7 @@ from pyspark.sql.types import BooleanType, ByteType, FloatType, IntegralType, Sh
 from sparkdl.errors import ConfigError, DataError, brief
 from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.inference.arrow_map import are_plain, numbered
-from sparkdl.spark.records.frame_schema import MOST, WHERE, is_number, require_one
+from sparkdl.spark.records.frame_schema import MOST, WHERE, find_columns, is_number
 
 Columns = str | Sequence[str]
 EXACT = FloatType, ByteType, ShortType, BooleanType  # float32 holds all their values
@@ -90,17 +90,14 @@ def check_names(features):
 
 def kinds_of_columns(fields, names):
     """Returns the types of columns that each hold one number a row."""
-    found, taken = {field.name: field.dataType for field in fields}, fields.names
-    are_unique = len(found) == len(taken)
-    for name in names:
-        if name not in found or not are_unique:
-            require_one(name, taken)
-        if not is_number(found[name]):
+    kinds = [fields.fields[place].dataType for place in find_columns(names, fields.names)]
+    for name, kind in zip(names, kinds, strict=True):
+        if not is_number(kind):
             raise DataError(
                 f"{WHERE}: column {name!r} must hold one number a row to be one of several "
-                f"features, got {found[name].simpleString()}; VectorAssembler also joins vectors"
+                f"features, got {kind.simpleString()}; VectorAssembler also joins vectors"
             )
-    return [found[name] for name in names]
+    return kinds
 
 
 def common_type(kinds):

@@ -55,6 +55,19 @@ def require_one(name, names):
         )
 
 
+def find_columns(wanted, names):
+    """Returns the indices of a DataFrame's columns, given all its names.
+
+    Raises DataError if one is missing or ambiguous.
+    """
+    places = {name: place for place, name in enumerate(names)}
+    are_unique = len(places) == len(names)  # to count each name takes long for thousands
+    for name in wanted:
+        if name not in places or not are_unique:
+            require_one(name, names)
+    return [places[name] for name in wanted]
+
+
 def check_features(field, shape, cure="VectorAssembler puts several columns together"):
     """Raises DataError if a column's type, or the width of its vectors, does not match `shape`.
 

@@ -81,10 +81,8 @@ def check_interpolation(transform, label):
     if label is None or label.kind != "class" or not transform.interpolates:
         return
     kind = type(transform).__name__
-    alone = hasattr(transform, "interpolation")
-    if alone and transform.interpolation == NEAREST:
-        return
-    cure = f", {kind}(interpolation={NEAREST!r}) alone" if alone else ""
+    has_choice = hasattr(transform, "interpolation")
+    cure = f", {kind}(interpolation={NEAREST!r}) alone" if has_choice else ""
     raise ConfigError(
         f"{kind}.column must be a column of numbers, as means of classes are other classes, got "
         f"{transform.column!r}; targets=[{transform.column!r}] moves them with the images{cure}"

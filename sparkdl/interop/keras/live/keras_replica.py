@@ -81,10 +81,6 @@ class KerasReplica(LiveReplica):
         for (name, _), value in zip(named, values, strict=True):
             views[f"{MODULE}/{name}"][...] = value
 
-    def losses(self, batch, output=None):
-        """See Replica.losses."""
-        return self.losses_by_output(batch, (output,))[output]
-
     def losses_by_output(self, batch, outputs):
         """See Replica.losses_by_output."""
         self._check(batch)
