@@ -17,8 +17,11 @@ fork_servers()
 from sparkdl.spark.gpu_process.process import GpuProcess
 from tests.support.waiting import gone, until
 
+started = []  # one that nobody refers to hangs up, and ends
+
 def start():
-    process = psutil.Process(GpuProcess((), 0)._process.pid)
+    started.append(GpuProcess((), 0))
+    process = psutil.Process(started[-1]._process.pid)
     assert until(lambda: is_spawned(process.pid)) and not is_spawned(process.ppid())
     assert process.parent().ppid() == source.pid
     return process
