@@ -8,7 +8,7 @@ from sparkdl.nn.execution.batch_tensors import (
     inputs_of,
     losses_of,
 )
-from sparkdl.nn.execution.replica import compile_graph
+from sparkdl.nn.execution.replica_programs import compile_graph
 
 SLOPE = "slope"
 

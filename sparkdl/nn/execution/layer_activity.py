@@ -3,7 +3,7 @@
 from sparkdl.engine import ops
 from sparkdl.nn.activations import Relu, Relu6, ThresholdedRelu
 from sparkdl.nn.execution.batch_tensors import forward_batch, inputs_of
-from sparkdl.nn.execution.replica import compile_in_use
+from sparkdl.nn.execution.replica_programs import compile_in_use
 from sparkdl.nn.inputs.columns import columns_of, shapes_of
 
 RECTIFIERS = Relu, Relu6, ThresholdedRelu

@@ -6,7 +6,8 @@ from functools import lru_cache, partial
 import numpy as np
 
 from sparkdl.nn.execution.paged_vector import PagedVector
-from sparkdl.nn.execution.replica import Replica, compile_update
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.execution.replica_programs import compile_update
 from sparkdl.nn.optimization.network_part import NetworkPart
 from sparkdl.nn.optimization.update import update_params
 

@@ -8,7 +8,7 @@ from sparkdl.nn.execution.batch_tensors import EPOCH, IDS
 from sparkdl.nn.execution.kept_programs import PROGRAMS
 from sparkdl.nn.execution.microbatch_run import KeptActivations, RecomputedActivations
 from sparkdl.nn.execution.part_replica import PartReplica
-from sparkdl.nn.execution.replica import compile_update
+from sparkdl.nn.execution.replica_programs import compile_update
 from sparkdl.nn.execution.stage_program import SCALE, forward_and_back, stage_program
 from sparkdl.nn.optimization.optimizer_groups import slots_layout
 from sparkdl.nn.optimization.update import update_params

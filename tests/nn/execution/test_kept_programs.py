@@ -6,7 +6,7 @@ import pytest
 from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import ConfigError
 from sparkdl.nn import LSTM, GraphBuilder, RnnOutput
-from sparkdl.nn.execution import replica as programs
+from sparkdl.nn.execution import replica_programs as programs
 from sparkdl.nn.execution.replica import Replica
 
 STEPS = 3
