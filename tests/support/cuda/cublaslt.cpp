@@ -166,6 +166,7 @@ const char* cublasLtGetStatusName(int status) {
     case OK: return "CUBLAS_STATUS_SUCCESS";
     case NOT_INITIALIZED: return "CUBLAS_STATUS_NOT_INITIALIZED";
     case INVALID: return "CUBLAS_STATUS_INVALID_VALUE";
+    case 3: return "CUBLAS_STATUS_ALLOC_FAILED";
     default: return "CUBLAS_STATUS_NOT_SUPPORTED";
   }
 }

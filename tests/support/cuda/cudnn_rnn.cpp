@@ -111,6 +111,7 @@ extern "C" {
 size_t cudnnGetVersion() { return 92800; }
 
 const char* cudnnGetErrorString(int status) {
+  if (status == 4004) return "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED";
   return status == OK ? "CUDNN_STATUS_SUCCESS" : status == BAD ? "CUDNN_STATUS_BAD_PARAM" : "CUDNN_STATUS_NOT_SUPPORTED";
 }
 

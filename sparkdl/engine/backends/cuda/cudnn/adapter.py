@@ -8,6 +8,7 @@ from threading import RLock
 from sparkdl.engine.backends.cuda.cudnn.graph_builder import Drawing
 from sparkdl.engine.backends.cuda.cudnn.plans import WORKSPACE, CudnnPlan
 from sparkdl.engine.backends.cuda.cudnn.tuning import tune
+from sparkdl.engine.backends.cuda.device.memory_errors import lacks_memory, memory_error
 from sparkdl.engine.native import cache
 from sparkdl.errors import UnsupportedError
 
@@ -25,6 +26,8 @@ def load_adapter(driver):
     ------
     UnsupportedError
         If the frontend or cuDNN itself is missing; says what to install.
+    MemoryError
+        If cuDNN has no memory to start.
     """
     try:
         import cudnn
@@ -38,6 +41,8 @@ def load_adapter(driver):
     try:
         return Cudnn(cudnn, driver)
     except RuntimeError as error:
+        if lacks_memory(error):
+            raise memory_error("cuDNN", error) from None
         raise UnsupportedError(f"pip install nvidia-cudnn-cu13 ({error})") from None
 
 
@@ -75,6 +80,8 @@ class Cudnn:
         ------
         UnsupportedError
             If cuDNN has no plan for it, with its first reason.
+        MemoryError
+            If cuDNN has no memory to make the plan.
         """
         with self.lock:
             if (request, tf32) not in self.plans:
@@ -92,10 +99,12 @@ class Cudnn:
             return cached
         drawing = self._drawing(request)
         try:
-            self._make(drawing, tf32)
+            tuned = self._make(drawing, tf32)
         except self.refusals as error:
+            if lacks_memory(error):
+                raise memory_error(f"cuDNN's {request.label}", reason(error)) from None
             return reason(error)
-        if not self.properties:
+        if tuned:
             self._keep(key, drawing.graph)
         return CudnnPlan(drawing, self)
 
@@ -141,6 +150,7 @@ class Cudnn:
         return Drawing(self.library, self.library.pygraph(**types, **place), request)
 
     def _make(self, drawing, tf32):
+        """Builds the graph; returns whether its engine is the best for later processes, too."""
         graph, modes, notes = drawing.graph, self.library.heur_mode, self.library.numerical_note
         drawing.request.draw(drawing)
         graph.validate()
@@ -152,8 +162,7 @@ class Cudnn:
         graph.deselect_workspace_greater_than(WORKSPACE)
         graph.check_support()
         graph.build_plans(self.library.build_plan_policy.HEURISTICS_CHOICE)
-        if not self.properties:
-            tune(self, drawing)
+        return not self.properties and tune(self, drawing)
 
 
 def reason(error):

@@ -23,7 +23,8 @@ NO_EPILOGUE = Epilogue(0)
 def load_adapter(driver):
     """Returns the adapter for a device.
 
-    Raises UnsupportedError if the library is missing or does not start.
+    Raises UnsupportedError if the library is missing or does not start, MemoryError if it has no
+    memory to start.
     """
     try:
         return CublasLt(driver, api.library())
@@ -128,6 +129,8 @@ class CublasLt:
             If the library does not support it; says why.
         OperandError
             If it would read or write out of bounds.
+        MemoryError
+            If the library has no memory for it.
         """
         check_all("cuBLASLt", product.specs, {n: getattr(product, n) for n in product.specs})
         tf32 = session.tf32 and product.x.dtype.name == "float32"

@@ -22,8 +22,8 @@ from ctypes import (
 )
 from enum import IntFlag
 
+from sparkdl.engine.backends.cuda.device.memory_errors import error_of
 from sparkdl.engine.backends.cuda.device.shared_libraries import declare_signatures, load_library
-from sparkdl.errors import DeviceError
 
 NAMES = ("libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so")
 CURE = "pip install nvidia-cublas, or a CUDA toolkit"
@@ -154,5 +154,6 @@ class MatrixDescriptor:
 
 
 def check(library, status):
+    """Raises MemoryError if cuBLASLt had no memory, DeviceError if it failed otherwise."""
     if status:
-        raise DeviceError(f"cuBLASLt failed: {library.cublasLtGetStatusName(status).decode()}")
+        raise error_of("cuBLASLt", library.cublasLtGetStatusName(status).decode())

@@ -4,9 +4,11 @@ Results are cached on disk per device and library version for later processes.
 """
 
 import ctypes
+import logging
 from ctypes import byref, c_int
 from functools import partial
 
+from sparkdl.engine.backends.cuda.device.memory_errors import lacks_memory, memory_error
 from sparkdl.engine.backends.cuda.libraries import cublaslt_api as api
 from sparkdl.engine.backends.cuda.libraries.cublaslt_api import (
     Algorithm,
@@ -16,6 +18,7 @@ from sparkdl.engine.backends.cuda.libraries.cublaslt_api import (
 from sparkdl.engine.native import cache
 from sparkdl.errors import DeviceError, UnsupportedError
 
+log = logging.getLogger(__name__)
 WORKSPACE, CANDIDATES, REPEATS, WIDEST = 32 << 20, 8, 3, 256
 
 
@@ -55,6 +58,8 @@ def candidates(matmul):
     ------
     UnsupportedError
         If it has none.
+    MemoryError
+        If it has no memory to propose any.
     """
     library = matmul.library
     limits = MatrixDescriptor(library, "MatmulPreference", api.PREFERENCE)
@@ -71,6 +76,8 @@ def candidates(matmul):
     good = [f for f in results[: count.value] if not f.state]
     if status or not good:
         message = library.cublasLtGetStatusName(status).decode() if status else "nothing"
+        if lacks_memory(message):
+            raise memory_error("cuBLASLt", message)
         raise UnsupportedError(f"the heuristic gives {message} for {matmul.product.epilogue!r}")
     return [(f.algorithm, f.workspace) for f in good]
 
@@ -79,14 +86,15 @@ def time_algorithms(matmul, device, proposed):
     """Returns {index: seconds} of the algorithms that run; {} if there is no memory for trials."""
     try:
         trial, times = matmul.elsewhere(), {}
-    except DeviceError:
+    except DeviceError as error:
+        log.warning("a product may be slow: no memory to time cuBLASLt's algorithms: %s", error)
         return {}
     for index, (algorithm, size) in enumerate(proposed):
         work = partial(trial.put, algorithm, device.workspace(size) if size else None)
         try:
             times[index] = seconds(device, work)
-        except DeviceError:
-            continue  # proposed by the library, yet refused
+        except (DeviceError, MemoryError):
+            continue  # proposed by the library, yet refused, or in need of more memory
     return times
 
 

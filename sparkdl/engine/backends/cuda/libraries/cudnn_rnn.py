@@ -18,7 +18,8 @@ GATES = {  # our blocks in cuDNN's order
 def load_adapter(driver):
     """Returns the adapter for a device.
 
-    Raises UnsupportedError if the library is missing or does not start.
+    Raises UnsupportedError if the library is missing or does not start, MemoryError if it has no
+    memory to start.
     """
     try:
         return CudnnRnn(driver, api.library())
@@ -90,7 +91,7 @@ class CudnnRnn:
         return f"cuDNN's RNN {version // 10_000}.{version // 100 % 100}.{version % 100}"
 
     def layer(self, cell):
-        """Returns the RnnLayer of a Cell; UnsupportedError if cuDNN has none."""
+        """Returns the RnnLayer of a Cell; UnsupportedError if cuDNN has none, or MemoryError."""
         if cell not in self.layers:
             try:
                 self.layers[cell] = RnnLayer(self, cell)

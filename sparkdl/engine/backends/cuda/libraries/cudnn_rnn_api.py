@@ -9,8 +9,8 @@ import ctypes
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p
 
+from sparkdl.engine.backends.cuda.device.memory_errors import error_of
 from sparkdl.engine.backends.cuda.device.shared_libraries import declare_signatures, load_library
-from sparkdl.errors import DeviceError
 
 NAMES = ("libcudnn.so.9", "libcudnn.so")
 CURE = "pip install nvidia-cudnn-cu13"
@@ -93,5 +93,6 @@ def ints(values):
 
 
 def check(library, status):
+    """Raises MemoryError if cuDNN had no memory, DeviceError if it failed otherwise."""
     if status:
-        raise DeviceError(f"cuDNN failed: {library.cudnnGetErrorString(status).decode()}")
+        raise error_of("cuDNN", library.cudnnGetErrorString(status).decode())

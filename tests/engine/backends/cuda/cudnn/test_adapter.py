@@ -127,6 +127,46 @@ def test_a_refusal_is_remembered_with_its_reason(monkeypatch):
         monkeypatch.setattr(cudnn_double.pygraph, "validate", None)
 
 
+FULL = "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED; Reason: cudaMalloc\nmore"
+
+
+@pytest.mark.parametrize("verb", ["check_support", "build_plans"])
+def test_without_memory_for_a_plan_nothing_takes_over(monkeypatch, verb):
+    """Our own kernel would round in another way than that of the other workers."""
+    monkeypatch.setattr(cudnn_double.pygraph, verb, raising(RuntimeError(FULL)))
+    graphs = Cudnn(cudnn_double, HostDriver())
+    with pytest.raises(MemoryError, match="cuDNN's convolution has no memory: CUDNN.*; smaller"):
+        graphs.plan(REQUEST)
+    monkeypatch.undo()
+    assert graphs.plan(REQUEST)
+
+
+def test_without_memory_to_start_it_is_not_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cudnn", cudnn_double)
+    monkeypatch.setattr(cudnn_double, "create_handle", raising(RuntimeError(FULL)))
+    with pytest.raises(MemoryError, match="cuDNN has no memory"):
+        adapter.load_adapter(HostDriver())
+
+
+def test_an_engine_that_memory_did_not_let_us_time_is_not_kept(monkeypatch, caplog):
+    """Else all later processes would run it, however slow it is."""
+    Cudnn(cudnn_double, Full()).plan(REQUEST)
+    assert "cuDNN's convolution may be slow: no memory to time its engines" in caplog.text
+    assert Cudnn(cudnn_double, Clocked()).plan(REQUEST).graph.index == 2
+    other = replace(REQUEST, x=Spec((3, 8, 4, 4)), y=Spec((3, 8, 2, 2)))
+    build = cudnn_double.pygraph.build_plan_at_index
+
+    def build_or_lack(graph, index):
+        if index == 2:
+            raise RuntimeError(FULL)
+        return build(graph, index)
+
+    with monkeypatch.context() as lacking:
+        lacking.setattr(cudnn_double.pygraph, "build_plan_at_index", build_or_lack)
+        assert Cudnn(cudnn_double, Clocked()).plan(other).graph.index == 0
+    assert Cudnn(cudnn_double, Clocked()).plan(other).graph.index == 2
+
+
 MISSING = [
     (None, {}, "pip install 'sparkdl"),
     (

@@ -239,10 +239,35 @@ def test_a_library_that_does_not_start_is_missing(monkeypatch):
 
 
 class Refusing:
-    def __init__(self, library):
+    def __init__(self, library, status=1):
         for name in cublaslt_api.SIGNATURES:
             setattr(self, name, getattr(library, name))
-        self.cublasLtCreate = lambda handle: 1
+        self.cublasLtCreate = lambda handle: status
+
+
+def test_without_memory_nothing_takes_over(adapter, monkeypatch):
+    """Our own product would round in another way than that of the other workers."""
+    monkeypatch.setattr(cublaslt_api, "load_library", lambda *a: Refusing(doubles.cublaslt(), 3))
+    with pytest.raises(MemoryError, match="cuBLASLt has no memory: CUBLAS_STATUS_ALLOC_FAILED"):
+        cublaslt.load_adapter(None)
+    monkeypatch.setattr(adapter, "best", {})
+    monkeypatch.setattr(adapter.library, "cublasLtMatmulAlgoGetHeuristic", lambda *words: 3)
+    with pytest.raises(MemoryError, match=r"ALLOC_FAILED; smaller batches need less"):
+        compile(trace(ops.matmul, X, W), "cuda")
+
+
+def test_an_algorithm_without_memory_is_not_timed(adapter, monkeypatch):
+    times = iter([1.0] * (1 + choice.REPEATS))
+
+    def seconds(work, stream):
+        if (time := next(times, None)) is None:
+            raise MemoryError
+        return time
+
+    monkeypatch.setattr(adapter.driver, "seconds", seconds)
+    monkeypatch.setattr(adapter, "best", {})
+    assert_same(trace(ops.matmul, X, W), [X, W])
+    assert len(adapter.best) == 1
 
 
 def test_a_bias_may_begin_anywhere_in_a_vector():

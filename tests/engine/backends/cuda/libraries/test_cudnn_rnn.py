@@ -1,5 +1,7 @@
 """Recurrent layers by the cuDNN adapter, on a test double that rejects invalid calls."""
 
+from types import SimpleNamespace
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -185,6 +187,20 @@ def test_what_the_library_refuses_is_made_of_our_kernels_and_said(adapter, monke
     program = assert_same(trace(lstm, *LSTM), LSTM, 1e-5, runs=1)
     assert not walks(program)
     assert "Lstm without cuDNN: cuDNN failed: CUDNN_STATUS_NOT_SUPPORTED" in program.describe()
+
+
+def test_without_memory_nothing_takes_over(adapter, monkeypatch):
+    """Our own kernels would round in another way than those of the other workers."""
+    refusing = SimpleNamespace(
+        cudnnCreate=lambda made: 4004, cudnnGetErrorString=adapter.library.cudnnGetErrorString
+    )
+    monkeypatch.setattr(adapter, "layers", {})
+    monkeypatch.setattr(adapter.library, "cudnnSetRNNDescriptor_v8", lambda *words: 4004)
+    with pytest.raises(MemoryError, match=r"cuDNN has no memory: .*ALLOCATION_FAILED; smaller"):
+        compile(trace(lstm, *LSTM), "cuda")
+    monkeypatch.setattr(cudnn_rnn_api, "library", lambda: refusing)
+    with pytest.raises(MemoryError, match="cuDNN has no memory"):
+        cudnn_rnn.load_adapter(None)
 
 
 @pytest.mark.parametrize("tf32, math", [(False, 3), (True, 0)])
