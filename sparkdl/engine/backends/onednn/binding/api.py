@@ -26,6 +26,8 @@ MEAN, VARIANCE, SCALE, SHIFT, DIFF_SCALE, DIFF_SHIFT = 49, 50, 51, 52, 255, 256
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
 DIFF = 128  # offset from an argument's index to that of its gradient
 QUERY_IMPL = 8
+LAST_REACHED = 4  # dnnl_last_impl_reached
+ROOM = 4 << 20  # bytes: more than the descriptor of a primitive takes
 KINDS = ("memory_desc", "memory", "primitive_desc", "primitive", "primitive_attr", "post_ops")
 QUERIES = {"weights": 131, "diff_weights": 132, "workspace": 135, "scratchpad": 136}
 OF_USER = 1  # dnnl_scratchpad_mode_user
@@ -84,7 +86,13 @@ class OneDnnSession:
             raise error_of(name, status)
 
     def make(self, kind, name, *arguments):
-        """Calls the creation function `name`; returns the new Handle."""
+        """Calls the creation function `name`; returns the new Handle.
+
+        Without memory for a descriptor, oneDNN takes another implementation, whose numbers differ,
+        or crashes; so a lack of memory is found before.
+        """
+        if kind.startswith("primitive"):
+            require_room()
         handle = self.kinds[kind]()
         self.call(name, byref(handle), *arguments)
         return handle
@@ -209,9 +217,12 @@ class OneDnnSession:
 
     def advance(self, pd, name):
         """Advances `pd` to the implementation `name`; returns None, with `pd` spent, if none."""
-        while self.library.dnnl_primitive_desc_next_impl(pd) == 0:
+        require_room()
+        while not (status := self.library.dnnl_primitive_desc_next_impl(pd)):
             if self.implementation(pd) == name:
                 return pd
+        if status != LAST_REACHED:
+            raise error_of("primitive_desc_next_impl", status)
         return None
 
     def kind(self, number):
@@ -288,6 +299,14 @@ class OneDnnSession:
         attribute = self.own_scratchpads()
         self.call("primitive_attr_set_post_ops", attribute, ops)
         return attribute
+
+
+def require_room():
+    """Raises MemoryError unless the process can allocate ROOM."""
+    try:
+        empty(ROOM)
+    except MemoryError:
+        raise MemoryError(f"oneDNN needs {ROOM:,} bytes for a primitive") from None
 
 
 def handles(library, kind):
