@@ -124,8 +124,10 @@ def costs_of(conf):
 def best_edges(conf, count):
     """Returns the edges of `count` stages whose slowest is fastest, or None if there are none.
 
-    Each stage has parameters. Transfer across an edge counts for the stage after it.
+    Each of several stages has parameters. Transfer across an edge counts for the stage after it.
     """
+    if count == 1:
+        return [0, len(conf.stack)]
     allowed, starts, seconds, crossing = costs_of(conf)
     best = {0: (0.0, [0])}  # {edge: (seconds of the slowest stage up to it, edges)}
     for _ in range(count):

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn import Dense, ElementWise, GraphBuilder, NetworkConf, Output, zoo
+from sparkdl.nn import Dense, ElementWise, GraphBuilder, LossLayer, NetworkConf, Output, zoo
 from sparkdl.nn.execution.cost_estimates import estimate_layer_seconds
 from sparkdl.training.masters.pipeline_parallel.cuts import (
     EXAMPLES,
@@ -84,6 +84,13 @@ def test_auto_takes_the_most_stages_that_divide_the_workers():
     conf = dense(100)
     counts = {n: len(edges_of(conf, "auto", n)) - 1 for n in (1, 2, 3, 4, 6)}
     assert counts == {1: 1, 2: 2, 3: 1, 4: 2, 6: 2}
+
+
+def test_a_network_without_parameters_is_one_stage():
+    conf = NetworkConf(input_shape=(3,), layers=[LossLayer(loss="mse")])
+    assert [edges_of(conf, wanted, 2) for wanted in ("auto", 1)] == [[0, 1], [0, 1]]
+    with pytest.raises(ConfigError, match="must be at most 1 for this network, got 2"):
+        stages_of(conf, 2, 2)
 
 
 @pytest.mark.parametrize(
