@@ -92,7 +92,7 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
             options |= {"validation": Validation(DEALT, validation[2])}
         dealing, blocks = deal_records(train, with_seed(master, state), size)
         if resume is not None:
-            trainer.check_resumed(blocks, extra, resume)
+            trainer.continuation.check(blocks, extra, resume)
         shares = shares_of(state, extra, blocks, size)
         data = DealtData(blocks, source.transform)
         given = network.conf, state, unfinished

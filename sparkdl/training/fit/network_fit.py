@@ -96,11 +96,11 @@ def fit_network(
     phases.end("starting", blocks.seconds)
     with closing_data(blocks):
         if resume is not None:
-            trainer.check_resumed(blocks, extra, resume)
+            trainer.continuation.check(blocks, extra, resume)
         elif state.iteration and not state.rounds:
-            state = trainer.locate(blocks, state)
+            state = trainer.continuation.locate(blocks, state)
         else:
-            state = trainer.enter(blocks, state)
+            state = trainer.continuation.enter(blocks, state)
         train(network, trainer, blocks, state, epochs, transform, extra)
     phases.end("ending")
     history = trainer.history

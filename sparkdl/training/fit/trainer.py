@@ -1,14 +1,13 @@
 """Main loop of a fit: epochs of rounds, with listeners, validation, checkpoints and resumption."""
 
-import json
 import logging
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 
 from sparkdl.config import is_integer
-from sparkdl.errors import CheckpointError, ConfigError, DivergedError
+from sparkdl.errors import ConfigError, DivergedError
 from sparkdl.nn.optimization.weight_average import begin_averages
+from sparkdl.training.fit.continuation import Continuation
 from sparkdl.training.reporting.counters import COUNTERS, ENDING, HEARD, CounterKeeper
 from sparkdl.training.reporting.events import RestartDone, drive_rounds
 from sparkdl.training.reporting.history import SUMS, History
@@ -18,11 +17,9 @@ from sparkdl.training.reporting.phases import PhaseEnd, Phases
 from sparkdl.training.reporting.reports import EpochSums, FitPlan, Restart
 from sparkdl.training.reporting.steering import Steering, StopTraining
 from sparkdl.training.resident.fit_setup import DueEvents, FitSetup
-from sparkdl.training.resident.per_worker_state import redistribute_worker_states
 from sparkdl.training.resident.schedule import BEGUN, schedule_of
 from sparkdl.training.resident.supervisor import NoGroup, Supervisor
 from sparkdl.training.rounds.milestones import Milestones
-from sparkdl.training.rounds.round_part import locate_update
 from sparkdl.training.saving.checkpoint import CheckpointWriter
 
 log = logging.getLogger(__name__)
@@ -59,6 +56,8 @@ class Trainer:
     state, history, extra
         Of the current or last fit, once it has begun: the last TrainState known to the driver, a
         History up to that state, and what a checkpoint would hold besides.
+    continuation : Continuation
+        Of earlier fits, by this one.
     """
 
     def __init__(
@@ -80,7 +79,6 @@ class Trainer:
     ):
         master.check_network(conf)
         self.conf, self.master, self.workers = conf, master, workers
-        self.changes = [repr(change) for change in changes]
         self.without_group, self.phases = without_group, phases or Phases()
         self.every = () if checkpoints is None else (checkpoints.every_rounds,)
         self.validation, self.figures = validation, figures
@@ -91,6 +89,8 @@ class Trainer:
         self.evaluate = evaluate
         self.state = self.history = self.extra = None
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
+        changes = tuple(map(repr, changes))
+        self.continuation = Continuation(master, workers, self.marks, changes)
         if self.marks and conf.tbptt is not None:
             raise ConfigError("with tbptt a fit cannot count updates; give epochs instead")
 
@@ -121,39 +121,19 @@ class Trainer:
         DivergedError
             If the loss is not finite; names the round and the last good checkpoint.
         """
-        first = (resumed or {}).get("first_epoch", state.epoch)
-        state = self._restore_worker_state(state, bool(resumed))
-        other_workers = (resumed or {}).get(BEGUN)  # these have begun the epoch
-        state = replace(state, place="" if other_workers else self.place(blocks))
-        sums = (resumed or {}).get(SUMS)
-        history = History(
-            phases=self.phases.seconds,
-            master=self.master.shown_options(),
-            earlier=sums and EpochSums(**sums),
-        )
-        ending = (resumed or {}).get(ENDING)
-        self.steering = Steering(self.listeners.steers, state.rate_factor, ending)
-        extra = self.fingerprint(blocks) | {"first_epoch": first, ENDING: ending}
-        extra[COUNTERS] = (resumed or {}).get(COUNTERS)
-        heard = {"epoch": state.epoch, "iteration": state.iteration or -1}
-        extra[HEARD] = (resumed or {}).get(HEARD, heard)
-        due = self._due(state, extra[HEARD])
-        if self.master.resident:
-            extra[BEGUN] = (resumed or {}).get(BEGUN)
+        resumed = resumed or {}
+        first = resumed.get("first_epoch", state.epoch)
+        state = self._enter(blocks, state, resumed)
+        history = self._begin_history(resumed)
+        self.steering = Steering(self.listeners.steers, state.rate_factor, resumed.get(ENDING))
+        extra = {**self.continuation.fingerprint(blocks), "first_epoch": first}
+        extra |= self._remembered(state, resumed)
         self.phases.end("starting")
-        last = first + epochs
-        plan = self._plan(blocks, state, last, extra, history)
+        plan = self._plan(blocks, state, first + epochs, extra, history)
         self._tell(self.listeners.on_fit_start, plan)
         self.state, self.history, self.extra = state, history, extra
         try:
-            with closing(self._events(blocks, state, last, transform, extra, due)) as events:
-                for event in events:
-                    event.end(self.phases)
-                    self.state = event.state or self.state
-                    self._tell(event.tell, history, self.listeners)
-            if self.writer is not None and self.steering.stopped:
-                self.writer.on_stop(self.state)
-                self.phases.end("checkpoints")
+            self._follow(self._events(blocks, state, first + epochs, transform, extra))
         except DivergedError as error:
             self.steering.error, history.end_reason = error, str(error)
             raise self._with_checkpoint(error) from error
@@ -162,14 +142,48 @@ class Trainer:
             self._keep(state.rounds, error)
             raise
         finally:
-            self.phases.end("ending")
-            history.end_reason = history.end_reason or self.steering.end_reason
-            history.driver_memory = peak_memory()
-            history.other_memory = self.workers.other_memory()
-            history.note_sums(extra)
-            self.listeners.on_fit_end(history)
-            self.phases.end("listeners")
+            self._end_history(extra)
         self.state = self.steering.ending(self.state)
+
+    def _enter(self, blocks, state, resumed):
+        """Returns the state from which the rounds start, with its place in the data."""
+        state = self.continuation.restore_worker_states(state, bool(resumed))
+        other_workers = resumed.get(BEGUN)  # these have begun the epoch
+        return replace(state, place="" if other_workers else self.continuation.place(blocks))
+
+    def _begin_history(self, resumed):
+        earlier, master = resumed.get(SUMS), self.master.shown_options()
+        earlier = earlier and EpochSums(**earlier)
+        return History(phases=self.phases.seconds, master=master, earlier=earlier)
+
+    def _remembered(self, state, resumed):
+        """Returns what a checkpoint holds of listeners and workers, as the resumed one had it."""
+        heard = {"epoch": state.epoch, "iteration": state.iteration or -1}
+        defaults = {ENDING: None, COUNTERS: None, HEARD: heard}
+        if self.master.resident:
+            defaults[BEGUN] = None
+        return {name: resumed.get(name, value) for name, value in defaults.items()}
+
+    def _follow(self, events):
+        """Notifies listeners of all events, and writes the checkpoint of a fit that they stop."""
+        with closing(events):
+            for event in events:
+                event.end(self.phases)
+                self.state = event.state or self.state
+                self._tell(event.tell, self.history, self.listeners)
+        if self.writer is not None and self.steering.stopped:
+            self.writer.on_stop(self.state)
+            self.phases.end("checkpoints")
+
+    def _end_history(self, extra):
+        history = self.history
+        self.phases.end("ending")
+        history.end_reason = history.end_reason or self.steering.end_reason
+        history.driver_memory = peak_memory()
+        history.other_memory = self.workers.other_memory()
+        history.note_sums(extra)
+        self.listeners.on_fit_end(history)
+        self.phases.end("listeners")
 
     def _keep(self, rounds, error):
         """Makes state and history of an interrupted fit agree; it began after `rounds` rounds."""
@@ -189,97 +203,6 @@ class Trainer:
             self.steering.stop(str(stop))
         self.phases.end("listeners")
 
-    def locate(self, blocks, state):
-        """Returns the state at the place in the data that a fit reaches after as many updates.
-
-        For states that come with no other counter than their number of updates.
-        """
-        if not state.iteration:
-            return state
-        if self.master.resident:
-            plan = schedule_of(blocks, self.workers, state, {}).rounds
-        else:
-            plan = partial(self._plan_of_driver, blocks, state)
-        marks = replace(self.marks, last=state.iteration)
-        return locate_update(state, plan, blocks.sizes, self.master, marks)
-
-    def _plan_of_driver(self, blocks, state, epoch):
-        return self.master.plan(self.workers, blocks, replace(state, epoch=epoch))
-
-    def enter(self, blocks, state):
-        """Returns the initial state of a fit that is not resumed.
-
-        A place inside an epoch is valid only for the same rounds: otherwise the next epoch begins,
-        so that no record of the new rounds is left out.
-        """
-        if state.starts_epoch or state.place == self.place(blocks):
-            return state
-        log.info(
-            "the previous fit ended inside epoch %d, whose rounds were different: epoch %d begins",
-            state.epoch + 1,
-            state.epoch + 2,
-        )
-        return replace(state, epoch=state.epoch + 1, round=0, done=0)
-
-    def place(self, blocks):
-        """Returns a text that is the same whenever an epoch's rounds have the same records.
-
-        The contents of records are not compared.
-        """
-        return json.dumps({**self.fingerprint(blocks), "marks": None})  # marks only cut rounds
-
-    def fingerprint(self, blocks):
-        """Returns the settings that a resumed run must share with the interrupted one."""
-        sizes = blocks.sizes
-        data = {"workers": self.workers.size, "records": sum(sizes), "blocks": len(sizes)}
-        data |= {"changes": self.changes, "marks": self.marks.identity()}
-        return {"master": type(self.master).__name__} | self.master.identity() | data
-
-    def check_resumed(self, blocks, extra, resume):
-        """Raises CheckpointError if data, master or workers differ from the checkpoint's."""
-        path = "the last fit" if resume is True else resume
-        if "first_epoch" not in extra:
-            raise CheckpointError(
-                f"{path} is a saved model, not a checkpoint of a fit; load it and fit it"
-            )
-        for name, now in self.fingerprint(blocks).items():
-            then = extra.get(name)
-            if then != now:
-                raise CheckpointError(
-                    f"{path} was written with {name} {then}, this fit has {now}; resumed, it "
-                    "would not give the same weights: use the same, or load the model and fit it"
-                )
-
-    def _restore_worker_state(self, state, resumed):
-        """Returns the state with the worker states that this fit starts from."""
-        owner, worker_states = self.master.owner(), state.worker_states
-        if worker_states and not resumed and state.owner != owner:
-            log.warning(
-                "workers start without the worker states of the last fit, which are of another "
-                "master (%s, now %s)",
-                state.owner,
-                owner,
-            )
-            worker_states = ()
-        if resumed and len(worker_states) not in (0, self.workers.size):
-            raise CheckpointError(
-                f"the checkpoint holds the states of {len(worker_states)} workers, this fit needs "
-                f"{self.workers.size}"
-            )
-        codec = getattr(self.master, "codec", None)
-        keeps_back = codec is not None and codec.coder(1).state_arrays()
-        if resumed and state.rounds and not worker_states and keeps_back:
-            log.warning(
-                "the checkpoint holds no residuals of its workers' codec %s: what they had "
-                "yet to send is lost, so the fit is not the one that was interrupted",
-                codec,
-            )
-        if worker_states:
-            worker_states = redistribute_worker_states(
-                worker_states, self.workers.size, self.master.averages_messages
-            )
-        return replace(state, worker_states=worker_states, owner=owner)
-
     def _due(self, state, heard):
         """Returns the DueEvents of completed rounds that listeners have not been told of."""
         every, updates = self.marks.validate, heard["iteration"]
@@ -290,8 +213,9 @@ class Trainer:
             return DueEvents(ended, ended)
         return DueEvents(state.iteration // every > max(0, updates) // every, ended)
 
-    def _events(self, blocks, state, epochs, transform, extra, due):
+    def _events(self, blocks, state, epochs, transform, extra):
         """Returns an iterator over the events of the fit: RoundDone, EpochDone ..."""
+        due = self._due(state, extra[HEARD])
         if not self.master.resident:
             return self._driven(blocks, state, epochs, transform, due)
         supervisor = self._supervisor(blocks, state, epochs, transform, extra, due)
@@ -312,10 +236,11 @@ class Trainer:
             self.master = self.without_group
             self.history.master = self.master.shown_options()
             extra.pop(BEGUN)
-            extra.update(self.fingerprint(blocks))
+            self.continuation = replace(self.continuation, master=self.master)
+            extra.update(self.continuation.fingerprint(blocks))
             reason = f"workers do not reach each other, so the driver averages: {lost}"
             log.warning("%s", reason)
-            state = replace(state, worker_states=(), place=self.place(blocks))
+            state = replace(state, worker_states=(), place=self.continuation.place(blocks))
             yield RestartDone(
                 Restart(
                     epoch=state.epoch,
