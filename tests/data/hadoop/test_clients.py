@@ -343,8 +343,15 @@ def test_a_write_that_never_works_says_why(monkeypatch):
 @pytest.mark.parametrize("call", ["write", "close"])
 def test_a_write_that_never_ends_is_given_up(monkeypatch, call):
     monkeypatch.setattr(streams, "PAUSE", 0)
-    monkeypatch.setattr(native, "LIMIT", 0.2)
     cluster = Cluster(3, failures=0, hangs_at=(call, 1))
+    create = cluster.create
+
+    def create_in_time(path, options):
+        """The second try answers, however late its threads start."""
+        monkeypatch.setattr(native, "LIMIT", 60.0 if cluster.tried else 0.2)
+        return create(path, options)
+
+    cluster.create = create_in_time
     with streams.UploadOnClose(native.ReplicatedWrite(cluster, "/a").send) as file:
         file.write(b"some")
     assert (cluster.tried, cluster.asked, cluster.content) == ([None, 2], [3], b"some")
@@ -395,9 +402,12 @@ def test_what_hdfs_never_answers_is_given_up(monkeypatch):
 
     for_all(verbs, check)
     cluster.answers = {"read": lambda path: SilentNodes(cluster)}
+    with monkeypatch.context() as patient:  # this is answered, however late its thread starts
+        patient.setattr(native_calls, "ANSWER", 60.0)
+        file = hdfs.open("/a")
     why = "^hdfs://nn/a: cannot be read from byte 0 on .*: HDFS did not answer within 0.05 s$"
     with pytest.raises(DataError, match=why):
-        hdfs.open("/a").read()
+        file.read()
     cluster.never.set()
 
 

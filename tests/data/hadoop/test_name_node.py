@@ -10,6 +10,7 @@ from hdfs import HdfsError
 from sparkdl.data.hadoop import base, name_node, native, native_calls, web
 from sparkdl.data.hadoop.name_node import CONNECT, RESTART, NameNode
 from sparkdl.data.hadoop.streams import NoAnswer, RequestRefused, Starting, Unreachable
+from tests.support.waiting import until
 
 
 class Clock:
@@ -205,7 +206,7 @@ def test_what_is_never_answered_is_asked_once(clock, monkeypatch):
     monkeypatch.setattr(native_calls, "ANSWER", 0.05)
     with pytest.raises(NoAnswer, match=r"^HDFS did not answer within 0.05 s$"):
         native.NativeFiles("hdfs", "nn").open("/a", "wb").close()
-    assert create.asked == 1
+    assert until(lambda: create.asked) == 1  # its thread may start later than that
     never.set()
 
 
