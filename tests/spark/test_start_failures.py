@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 import time
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 from sparkdl.errors import UnsupportedError
 from sparkdl.spark import session, start_failures
 from sparkdl.spark.start_failures import check_work_folder, first_cause, why_not
+from tests.support.waiting import until
 
 MAIN = 'Exception in thread "main" '
 IVY = "java.lang.IllegalArgumentException: basedir must be absolute: ?/.ivy2.5.2/local"
@@ -86,25 +88,33 @@ def test_a_jvm_that_ends_as_a_session_begins_is_one_sentence(tmp_path, monkeypat
         session.create_session(None, "local-cluster[1,1,512]")
 
 
-@pytest.mark.parametrize("master, wait", [("yarn", 0.5), ("yarn", 0.0), ("local[2]", 0.5)])
-def test_a_start_that_waits_for_the_cluster_is_told(master, wait, tmp_path, monkeypatch, caplog):
+@pytest.mark.parametrize("master, waits", [("yarn", True), ("yarn", False), ("local[2]", True)])
+def test_a_start_that_waits_for_the_cluster_is_told(master, waits, tmp_path, monkeypatch, caplog):
+    is_told, before = waits and master == "yarn", timers()
+
     class Builder:
         def config(self, conf):
             return self
 
         def getOrCreate(self):
-            time.sleep(wait)
+            if is_told:
+                until(lambda: caplog.records)
+            elif waits:
+                time.sleep(0.5)
             return "a session"
 
     printed = tmp_path / "log"
     printed.write_text("WARN Client: a\nWARN Client: uploads libraries\n")
     monkeypatch.setattr(SparkSession, "builder", Builder())
     monkeypatch.setattr(session.SparkContext, "_gateway", SimpleNamespace(sparkdl_log=str(printed)))
-    monkeypatch.setattr(start_failures, "PATIENCE", 0.2)
+    monkeypatch.setattr(start_failures, "PATIENCE", 0.2 if waits else 300.0)
     assert session.create_session(None, master) == "a session"
-    is_told = wait > 0 and master == "yarn"
+    until(lambda: not timers() - before)
     said = f"not started with master 'yarn' for 0.2 s: see whether .* in {printed}, the last line: "
     text = said + "WARN Client: uploads libraries$"
     assert bool(re.search(text, caplog.text, re.M)) == is_told
-    time.sleep(0.3)
     assert len(caplog.records) == is_told
+
+
+def timers():
+    return {one for one in threading.enumerate() if isinstance(one, threading.Timer)}

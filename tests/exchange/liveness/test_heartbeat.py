@@ -5,6 +5,7 @@ import threading
 import weakref
 
 from sparkdl.exchange.liveness.heartbeat import Heartbeat
+from tests.support.waiting import LIMIT, until
 
 
 class Heart:
@@ -21,7 +22,7 @@ class Heart:
 def ended(pulse):
     thread = pulse._thread
     if thread:
-        thread.join(5)
+        thread.join(LIMIT)
     return pulse._thread is None
 
 
@@ -29,7 +30,7 @@ def test_what_is_registered_beats_and_a_broken_one_harms_no_other(caplog):
     pulse, short, long = Heartbeat(), Heart(2), Heart(10)
     pulse.add(short, 0.01)
     pulse.add(long, 0.02)
-    assert long.stopped.wait(5) and short.stopped.is_set()
+    assert long.stopped.wait(LIMIT) and short.stopped.is_set()
     assert ended(pulse)
     assert caplog.text.count("no more heartbeats") == 2
 
@@ -41,7 +42,7 @@ def test_no_thread_stays_for_what_is_discarded():
     pulse.discard(heart)
     assert ended(pulse)
     pulse.add(heart, 0.01)  # registered again
-    assert heart.stopped.wait(5)
+    assert heart.stopped.wait(LIMIT)
     assert ended(pulse)
 
 
@@ -51,9 +52,10 @@ def test_what_has_had_its_beat_is_not_held_alive_beside_others():
     pulse.add(short, 0.2)
     while short.left == -1:
         threading.Event().wait(0.01)
-    threading.Event().wait(0.05)  # until the turn has ended
     short = weakref.ref(short)
-    assert short() is None
+    until(
+        lambda: short() is None, 30
+    )  # once the turn has ended; else it has one beat after another
     pulse.discard(other)
     assert ended(pulse)
 

@@ -23,6 +23,7 @@ def test_each_counts_its_own_tasks(sc):
 
 
 def test_tallies_leave_nothing_behind(sc):
+    gc.collect()  # tallies of earlier tests
     tallies = [DeviceTally(sc)]
     counts, accumulators = counts_of(sc), len(_accumulatorRegistry)
     before = dict(counts.value)
