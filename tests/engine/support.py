@@ -90,12 +90,17 @@ def with_gradients(function, *arrays):
     return Graph(inputs, {f"g{i}": grad for i, grad in enumerate(grads)})
 
 
-def close_on_onednn(graph, arrays, error=1e-4):
-    """Does as `compare`, with a tolerance relative to each output's largest number."""
+def close_on_onednn(graph, arrays, error=1e-4, sizes=None):
+    """Does as `compare`, with a tolerance relative to each output's largest number.
+
+    `sizes` may be {output: sums of the absolute values of its summands}: the tolerance is then
+    relative to the largest of these.
+    """
     expected = {k: v.copy() for k, v in compile(graph, "reference").run(feeds(arrays)).items()}
     found = compile(graph, "onednn").run(feeds(arrays))
     for name, value in expected.items():
-        limit = error * max(np.abs(value).max(), 1e-6)
+        numbers = (sizes or {}).get(name, value)
+        limit = error * max(np.abs(numbers).max(), 1e-6)
         np.testing.assert_allclose(found[name], value, 0, limit, err_msg=name)
 
 
