@@ -1,5 +1,6 @@
 """Reader of Parquet files by row groups."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
@@ -21,7 +22,7 @@ from sparkdl.data.source import Split
 from sparkdl.errors import DataError, text_of
 
 RECORDS_PER_BATCH, BYTES_PER_BATCH = 4096, 2**24
-PIECE = 2**18  # bytes per read
+PIECE, WHOLE = 2**18, 2**25  # bytes: per read, and of a file whose columns are read whole
 FOOTER = 2**16  # bytes at the end of a file that hold most footers
 
 
@@ -189,12 +190,15 @@ def _open_parquet(path, in_pieces=False):
     """Opens a ParquetFile.
 
     pyarrow reads local files itself, piece by piece on demand, which is several times faster than
-    through Python files. Of others it reads whole columns, unless `in_pieces`.
+    through Python files. Of others it reads whole columns, unless `in_pieces`. Of a small file it
+    reads whole columns always: in pieces, it gets the memory that the header of a page claims, up
+    to two gigabytes.
     """
     local, footer = files.is_local(path), _footer(stamp_files([path]))
-    how = {"pre_buffer": False, "buffer_size": PIECE} if local or in_pieces else {}
     with _native(path) if local else files.open(path) as content:
         try:
+            large = (local or in_pieces) and content.seek(0, os.SEEK_END) > WHOLE
+            how = {"pre_buffer": not (local or in_pieces), "buffer_size": PIECE if large else 0}
             with ParquetFile(content, metadata=footer[0] if footer else None, **how) as file:
                 if not footer:
                     footer.append(file.metadata)

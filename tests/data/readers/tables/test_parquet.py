@@ -1,6 +1,7 @@
 """Parquet files, split by row groups."""
 
 import pickle
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -93,6 +94,21 @@ def test_pieces_are_as_small_for_equal_numbers_which_take_nothing_in_a_file(tmp_
     source = Parquet(path=tmp_path / "a.parquet", label=None)
     [split] = source.splits()
     assert [len(batch) for batch in source.read(split)] == [40, 10]  # of 16 MiB
+
+
+def test_a_page_that_claims_gigabytes_gets_no_memory(tmp_path):
+    path = write(tmp_path / "a.parquet", group=10)
+    content = bytearray((tmp_path / "a.parquet").read_bytes())
+    at = pq.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
+    size = rb"\x15[\x80-\xff]?[\0-\x7f]"
+    before, after = re.match(rb"(\x15\0%b)%b(.{40})" % (size, size), content[at:], re.S).groups()
+    header = before + b"\x15\xfe\xff\xff\xff\x0f" + after  # a compressed size of 2**31 - 1
+    content[at : at + len(header)] = header
+    (tmp_path / "a.parquet").write_bytes(content)
+    most = pa.default_memory_pool().max_memory()
+    with pytest.raises(DataError, match="Page was smaller"):
+        read(Parquet(path))
+    assert pa.default_memory_pool().max_memory() <= max(most, 2**24)
 
 
 def test_a_folder_is_read_in_order(tmp_path):
