@@ -14,7 +14,7 @@ from pyspark.sql.types import (
     UserDefinedType,
 )
 
-from sparkdl.data.readers.encodings.arrow_columns import IMAGE, KINDS, VECTOR, require_column
+from sparkdl.data.readers.encodings.arrow_columns import IMAGE, KINDS, is_vector, require_column
 from sparkdl.errors import DataError
 
 WHERE = "the DataFrame"
@@ -158,7 +158,7 @@ def has_numbers(kind):
     if isinstance(kind, ArrayType):
         return has_numbers(kind.elementType)
     if isinstance(kind, StructType):
-        return set(kind.names) in (VECTOR, IMAGE)
+        return set(kind.names) == IMAGE or is_vector(set(kind.names))
     return is_number(kind) or isinstance(kind, BinaryType)
 
 

@@ -47,6 +47,8 @@ SOUND = {
     "true or false": fields(y=BooleanType()),
     "fewer classes": fields(y_attr=attr(vals=["p", "q"])),
     "one-hot labels": fields(y=VECTOR),
+    "vectors from ORC": fields(VECTOR.sqlType(), VECTOR.sqlType()),
+    "vectors from JSON, all of them dense": fields(StructType(VECTOR.sqlType().fields[::3])),
 }
 
 

@@ -141,6 +141,13 @@ def mixed(x):
     return ml.Vectors.dense(x) if x[0] else sparse(ml)(x)
 
 
+def struct(x):
+    """A vector as files of ORC and JSON without Spark's schema give it."""
+    if x[0]:
+        return 1, None, None, floats(x)
+    return 0, FEATURES, np.flatnonzero(x).tolist(), floats(x[x != 0])
+
+
 def labelled_point(x, y):
     return LabeledPoint(y, x)
 
@@ -160,6 +167,11 @@ KINDS = {
     "labelled points": rdd_of(floats, record=labelled_point),
     "frame of arrays": frame_of(floats),
     "frame of vectors": frame_of(mixed, ["id", "features", "label"]),
+    "frame of structs": frame_of(
+        struct,
+        "id int, features struct<type: byte, size: int, indices: array<int>, values: "
+        "array<double>>, label int",
+    ),
     "frame of bytes": frame_of(lambda x: bytes(x.tolist()), "id int, features binary, label int"),
     "arrays": arrays_source,
     "LMDB": lmdb_source,

@@ -155,11 +155,19 @@ def _to_array(column, ragged, size, dtype):
     if pa.types.is_fixed_size_binary(kind):
         return _binary(column.cast(pa.binary()).cast(pa.large_binary()), size)
     fields = {field.name for field in kind} if pa.types.is_struct(kind) else set()
-    if {"type", "values"} <= fields <= VECTOR.keys():
+    if is_vector(fields):
         return _vectors(column, size, dtype)
     if fields == IMAGE:
         return _images(column)
     return _scalars(column)
+
+
+def is_vector(fields):
+    """Returns whether a struct of these fields, a set, holds Spark's vectors.
+
+    JSON omits fields that are null in all records.
+    """
+    return {"type", "values"} <= fields <= VECTOR.keys()
 
 
 def _require_values(column):
