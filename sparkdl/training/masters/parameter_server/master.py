@@ -85,6 +85,11 @@ class ParameterServer(ResidentMaster):
 
     def check_network(self, conf: Any) -> None:
         super().check_network(conf)
+        if not conf.params_layout.size:
+            raise ConfigError(
+                f"ParameterServer needs a {type(conf).__name__} with parameters, which servers "
+                "store, got none; take AllReduceSGD, or add a layer that has some"
+            )
         if conf.has_own_optimizer:
             raise ConfigError(
                 "ParameterServer trains with optimizers of sparkdl, which move a part of the "

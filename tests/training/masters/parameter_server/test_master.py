@@ -7,7 +7,7 @@ import pytest
 
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.errors import ConfigError
-from sparkdl.nn import Momentum, Sgd, initial_slots
+from sparkdl.nn import LossLayer, Momentum, NetworkConf, Sgd, initial_slots
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_server.master import ParameterServer
@@ -133,6 +133,12 @@ def test_slots_are_those_of_the_servers(crews):
 def test_there_must_be_a_worker_that_is_waited_for(crews):
     with pytest.raises(ConfigError, match="ParameterServer.backup must be below 2, the number"):
         fit(crews(2), Partitions(EVEN), backup=2)
+
+
+def test_a_network_without_parameters_is_refused(crews):
+    conf = NetworkConf(input_shape=(4,), layers=[LossLayer()])
+    with pytest.raises(ConfigError, match="needs a NetworkConf with parameters, .*; take AllRed"):
+        fit(crews(2), Partitions(EVEN), conf)
 
 
 REFUSED = [
