@@ -86,3 +86,11 @@ def test_directions_of_which_one_is_frozen_are_refused():
     model = keras.Sequential([keras.Input(STEPS), layer])
     with pytest.raises(UnsupportedError, match="a backward_layer of its own"):
         read_keras(model.to_json())
+
+
+def test_a_mask_given_by_its_place_is_refused():
+    """It was dropped: the network then attended to all steps."""
+    x, mask = keras.Input(STEPS), keras.Input(STEPS[:1], dtype="bool")
+    model = keras.Model([x, mask], L.MultiHeadAttention(2, 2)(x, x, x, mask))
+    with pytest.raises(UnsupportedError, match="a mask is not supported"):
+        read_keras(model.to_json())

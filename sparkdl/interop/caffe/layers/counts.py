@@ -44,11 +44,16 @@ AS_MANY = {"Convolution": 0, "Deconvolution": 0, "Filter": 1}  # number of botto
 def check_counts(layer):
     """Raises ConfigError unless a layer has as many bottoms and tops as its type allows.
 
+    Loss weights, and flags of propagation, are one for each top and bottom or none, as Caffe checks
+    in SetLossWeights and Net::Init. A loss without a top has a weight, too.
+
     Raises
     ------
     ConfigError
         With the allowed numbers.
     """
+    check_values(layer, "loss_weight", "top", max(1, len(layer.top)))
+    check_values(layer, "propagate_down", "bottom", len(layer.bottom))
     given = {"bottom": layer.bottom, "top": layer.top}
     for (name, blobs), (least, most) in zip(given.items(), COUNTS[layer.type], strict=True):
         if len(blobs) < least or (most is not MANY and len(blobs) > most):
@@ -61,6 +66,16 @@ def check_counts(layer):
         raise ConfigError(
             f"{layer.type}.bottom must be one for each top{behind}, "
             f"got {list(layer.bottom)} for {list(layer.top)}"
+        )
+
+
+def check_values(layer, field, blobs, count):
+    """Raises ConfigError unless a field has `count` values, one for each of the blobs, or none."""
+    values = list(getattr(layer, field))
+    if len(values) not in (0, count):
+        raise ConfigError(
+            f"{layer.type}.{field} must be given once for each {blobs}, or left out, got {values} "
+            f"for {list(getattr(layer, blobs))}"
         )
 
 

@@ -43,6 +43,8 @@ def roles(at):
     """Returns (query, value, key) of a call."""
     names = ("query", "value", "key")
     free = len(at.inputs) - len(at.call.roles)
+    if free > len(names):
+        raise UnsupportedError("a mask is not supported")
     given = dict(zip(names, at.inputs[:free])) | dict(zip(at.call.roles, at.inputs[free:]))
     unknown = given.keys() - set(names)
     if unknown or "query" not in given or "value" not in given:

@@ -164,6 +164,25 @@ def test_gradients_stop_where_nothing_is_propagated_down(rng):
     assert not replica.grad.any()
 
 
+FOR_EACH = [
+    ("loss_weight: 1 loss_weight: 2", r"loss_weight must be .* each top, .* got \[1.0, 2.0\] for"),
+    ("propagate_down: false", r"propagate_down must be given once for each bottom, .* \[False\]"),
+]
+
+
+@pytest.mark.parametrize("text, message", FOR_EACH, ids=["loss_weight", "propagate_down"])
+def test_values_for_each_blob_are_as_many(text, message):
+    """Caffe refuses other numbers; the values that had no blob were dropped without a word."""
+    text = NET.replace("loss_weight: 0.5", text)
+    with pytest.raises(ConfigError, match=f"layer 'loss'.*: SoftmaxWithLoss.{message}"):
+        load(text, shapes={"data": (4,)})
+
+
+def test_a_loss_without_a_top_has_a_weight():
+    text = NET.replace("bottom: 'label' top: 'loss'", "bottom: 'label'")
+    assert load(text, shapes={"data": (4,)}).scores[-1].weight == 0.5
+
+
 def test_shapes_by_the_layers_of_data(tmp_path):
     columns = {"features": np.zeros((2, 3, 9, 8), np.uint8), "labels": np.zeros(2, np.int32)}
     write_lmdb(tmp_path / "db", [Batch(columns=columns, ids=np.arange(2, dtype=np.uint64))])
