@@ -84,11 +84,15 @@ LAUNCHED = ROUNDS | {"launching", "averaging", "ending"}
 
 @pytest.mark.parametrize("name", MASTERS)
 def test_phases_add_up_to_the_wall_clock(name, crews, tmp_path):
-    options = {"validation": Partitions([9]), "checkpoints": Checkpoints(path=str(tmp_path))}
-    workers, began = crews(2), time.perf_counter()
-    history = Network(perceptron()).fit(Partitions([60]), 3, MASTERS[name], workers, **options)
-    wall = time.perf_counter() - began
-    assert 0.9 * wall <= history.wall <= wall
+    workers, shares = crews(2), []
+    while not shares or (shares[-1] < 0.9 and len(shares) < 5):  # this process may lose its core
+        options = {"checkpoints": Checkpoints(path=str(tmp_path / str(len(shares))))}
+        options["validation"] = Partitions([9])
+        network, began = Network(perceptron()), time.perf_counter()
+        history = network.fit(Partitions([60]), 3, MASTERS[name], workers, **options)
+        shares.append(history.wall / (time.perf_counter() - began))
+        assert shares[-1] <= 1
+    assert shares[-1] >= 0.9
     expected = LAUNCHED if MASTERS[name].resident else ROUNDS
     assert expected <= {phase for phase, seconds in history.phases.items() if seconds > 0}
     for report in history.rounds:

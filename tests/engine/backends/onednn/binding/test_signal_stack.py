@@ -22,7 +22,7 @@ came = []
 signal.signal(signal.SIGALRM, lambda *_: came.append(1))
 signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
 end = time.monotonic() + 4
-while time.monotonic() < end:
+while time.monotonic() < end or len(came) <= 20:  # on a busy machine, few steps come in that time
     assert wanted == [value.tobytes() for value in program.run(feeds(arrays)).values()]
 signal.setitimer(signal.ITIMER_REAL, 0)
 print(len(came) > 20)
@@ -34,6 +34,6 @@ def test_signals_leave_the_heap_of_a_recurrent_layer_alone():
     own = {k: v for k, v in os.environ.items() if k != "PYTHONFAULTHANDLER"}  # has its own stack
     command = [sys.executable, "-c", LOOP]
     done = subprocess.run(
-        command, env=own | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=120
+        command, env=own | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300
     )
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-2000:]
