@@ -2,12 +2,11 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.cpu.load import Others
+from tests.benchmarks.cpu.load import Others, used
 from tests.benchmarks.cpu.measures import sides
 from tests.benchmarks.cpu.pairs import compared, in_turns, opened
 from tests.benchmarks.cpu.processes import (
@@ -22,6 +21,7 @@ from tests.benchmarks.cpu.processes import (
 from tests.benchmarks.cpu.row import Row
 from tests.benchmarks.cpu.workloads import WORKLOADS
 from tests.benchmarks.peers.cuda_stubs import Needs, contents, read_headers, read_symbols
+from tests.support.waiting import until
 
 FOUND = {OURS: [1.0, 2.0, 4.0], AS_RUN: [3.0, 6.0, 8.0], "tf.function": [2.0, 2.0, 4.0]}
 
@@ -119,7 +119,7 @@ def test_the_work_of_others_is_told_from_our_own():
     busy = "sum(i for i in range(10**9))"
     with subprocess.Popen([sys.executable, "-c", busy]) as worker:
         stranger, own = Others([]), Others([worker.pid])
-        time.sleep(0.5)
+        until(lambda: used(worker.pid) > 0.5)
         assert stranger.cores() > own.cores() + 0.02
         worker.kill()
 

@@ -337,14 +337,14 @@ def test_a_segment_that_cannot_be_used_is_closed(monkeypatch):
     def fail(*given):
         raise OSError(28, "No space left on device")
 
-    before = os.listdir("/proc/self/fd")
+    before = open_segments()
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
         patch.setattr(os, "write", fail)
         Segment.create()
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
         patch.setattr(os, "pread", fail)
         Segment.open(segment.path, "00" * 16)
-    assert os.listdir("/proc/self/fd") == before
+    assert open_segments() == before
     segment.close()
 
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -32,6 +33,7 @@ from sparkdl.training.reporting.steering import StopTraining
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.local import LocalWorkers
+from tests.support.waiting import gone, until
 from tests.training import tasks
 from tests.training.master_table import MASTERS, RESIDENT
 from tests.training.models import assert_equal
@@ -386,14 +388,13 @@ def test_workers_end_when_the_driver_is_killed(tmp_path):
     driver.kill()
     driver.wait()
     driver.stdout.close()
-    deadline = time.monotonic() + 60
-    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(alive(pid) for pid in pids)
+    until(lambda: all(map(has_ended, pids)))
 
 
-def alive(pid):
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+def has_ended(pid):
+    with suppress(psutil.NoSuchProcess):  # it may end between the questions
+        return gone(psutil.Process(pid))
+    return True
 
 
 @pytest.mark.slow
