@@ -1,5 +1,8 @@
 """Stacking of values of equal shape, of any kind that holds numbers, into one array."""
 
+from contextlib import suppress
+from decimal import Decimal
+
 import numpy as np
 
 from sparkdl.data.batches.columns import Violation
@@ -11,8 +14,8 @@ def stack(values, what, dtype=None):
     Parameters
     ----------
     values : list
-        Numbers, nested lists, numpy arrays, scipy sparse rows, objects with `toArray` (pyspark
-        vectors), or bytes; one kind in a list.
+        Numbers, also decimals, nested lists, numpy arrays, scipy sparse rows, objects with
+        `toArray` (pyspark vectors), or bytes; one kind in a list.
     dtype : numpy dtype or None
         Type to which arrays are converted, unless all are uint8.
 
@@ -51,10 +54,34 @@ def _stack_arrays(values, what, dtype):
 
 def _stack_lists(values, what):
     try:
-        return np.array(values)
+        return _without_decimals(np.array(values))
     except ValueError:
         text = f"{what} must be numbers in rows of one length, got {type(values[0]).__name__}"
         raise Violation(0, f"{text} {values[0]!r:.80}") from None
+
+
+def _without_decimals(x):
+    """Returns decimals as a DataFrame's become: int64 if none has a fraction's digits, or float64.
+
+    Objects among them that are no numbers, such as None, stay, in an array of objects.
+    """
+    if x.dtype.kind != "O" or not any(isinstance(value, Decimal) for value in x.flat):
+        return x
+    is_whole = all(map(_is_whole, x.flat))
+    kind = int if is_whole else float
+    plain = [kind(value) if isinstance(value, Decimal) else value for value in x.flat]
+    y = np.array(plain, object).reshape(x.shape)
+    if not all(isinstance(value, int | float) for value in plain):
+        return y
+    with suppress(OverflowError):  # of int64
+        return y.astype(np.int64 if is_whole else np.float64)
+    return y.astype(np.float64)
+
+
+def _is_whole(value):
+    if not isinstance(value, Decimal):
+        return isinstance(value, int)
+    return value.is_finite() and value.as_tuple().exponent >= 0
 
 
 def _same(things):

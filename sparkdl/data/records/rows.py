@@ -120,6 +120,9 @@ def _column_names(record):
 def _column_by_name(chunk, name, columns, by):
     if name not in columns:
         raise Violation(0, f"has no column {name!r}; columns are {list(columns)}")
+    if columns.count(name) > 1:  # Rows of a DataFrame may have two
+        text = f"column {name!r} must be there once, got {columns.count(name)}"
+        raise Violation(0, f"{text}; rename or drop the others")
     return list(map(by(name), chunk))
 
 

@@ -1,8 +1,11 @@
 """Records of users: ids in arrays. The other kinds are in test_schema.py."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from pyspark.ml.linalg import Vectors
+from pyspark.sql import Row
 
 from sparkdl.data.batches.batch import Batch, position
 from sparkdl.data.records import rows
@@ -51,6 +54,29 @@ def test_whole_batches_may_have_the_only_features_under_either_name():
 def test_the_only_features_are_missed_by_their_own_name():
     with pytest.raises(DataError, match="has no column 'words'"):
         list(WORDS.records([{"x": 1}], 0))
+
+
+def test_two_columns_of_one_name_are_refused_as_of_a_dataframe():
+    row = Row("words", "x", "words")([1, 2], 0.5, [3, 4])
+    with pytest.raises(DataError, match="record 0: column 'words' must be there once, got 2; rena"):
+        list(IDS.records([row], 0))
+    [batch] = WORDS.records([Row("words", "x", "x")(7, 1, 2)], 0)  # nothing reads x
+    assert batch.columns["words"].tolist() == [[7]]
+
+
+def test_decimals_are_numbers_as_in_a_dataframe():
+    schema = Schema(features=(2,), labels="class", label_size=3)
+    rows = [([Decimal("1.5"), 2], Decimal("1.00")), ([3.0, Decimal("-0.1")], Decimal(2))]
+    [batch] = schema.records(rows, 0)
+    np.testing.assert_array_equal(batch.features, np.float32([[1.5, 2], [3, -0.1]]))
+    assert batch.labels.tolist() == [1, 2]
+    [batch] = WORDS.records([{"words": Decimal(2**62 + 1)}, {"words": Decimal(3)}], 0)
+    assert batch.columns["words"].tolist() == [[2**62 + 1], [3]]
+    for wrong, got in {None: "None", Decimal("NaN"): "nan", "1": "'1'"}.items():
+        with pytest.raises(DataError, match=f"record 0: features must be .*, got {got} at 1"):
+            list(schema.records([([Decimal(1), wrong], 0)], 0))
+    with pytest.raises(DataError, match="record 0: features must be integers"):
+        list(WORDS.records([{"words": Decimal("3.0")}], 0))
 
 
 def test_features_named_weights_are_no_weights_of_records():
