@@ -116,11 +116,17 @@ def shown_by(spark):
         except psutil.Error:
             continue
     for folder in {folder for folder in folders if folder != Path()}:
-        for path in folder.rglob("*"):
+        for path in paths_below(folder):
             if path.is_file():
                 yield str(path), read(path)
     if log_of(spark) is not None:
         yield "log", read(log_of(spark))
+
+
+def paths_below(folder):
+    """Yields the files of a folder, whose own folders executors may remove meanwhile."""
+    for place, _, names in os.walk(folder):
+        yield from (Path(place, name) for name in names)
 
 
 def read(path):

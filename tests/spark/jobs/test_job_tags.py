@@ -4,6 +4,7 @@ import pytest
 from pyspark import SparkContext
 
 from sparkdl.spark.jobs import job_tags
+from tests.support.bus import told_all
 
 KINDS = [False, pytest.param(True, marks=pytest.mark.skipif("not job_tags.HAS_TAGS"))]
 
@@ -21,6 +22,7 @@ def test_jobs_are_found_by_each_of_their_tags(sc, has_tags):
     for change, tag in [("add", "outer"), ("add", "inner"), ("remove", "inner")]:
         getattr(job_tags, f"{change}_tag")(sc, tag, has_tags)
         sc.parallelize([1], 1).count()
+        told_all(sc)
         seen.append([len(job_tags.job_ids(sc, each, has_tags)) for each in ("outer", "inner")])
     job_tags.remove_tag(sc, "outer", has_tags)
     assert seen == [[1, 0], [2, 1], [3, 1]]
@@ -31,7 +33,7 @@ def test_a_job_knows_its_tags(sc, has_tags):
     job_tags.add_tag(sc, "outer", has_tags)
     job_tags.add_tag(sc, "inner", has_tags)
     sc.parallelize([1], 1).count()
-    number = max(job_tags.job_ids(sc, "inner", has_tags))
+    number = max(job_tags.job_ids(told_all(sc), "inner", has_tags))
     job = sc._jsc.sc().statusStore().job(number)
     assert {"outer", "inner"} <= job_tags.job_tags(job, has_tags)
     for tag in ("inner", "outer"):

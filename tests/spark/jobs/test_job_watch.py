@@ -16,6 +16,7 @@ from sparkdl.spark.jobs.job_watch import JobWatch, tag_jobs
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from tests.spark.networks import arrays, plain
 from tests.spark.slow import Slow
+from tests.support.bus import told_all
 from tests.support.waiting import until
 
 LONG, SHORT = 200.0, 100.0  # seconds; they tell two fits apart
@@ -120,7 +121,7 @@ def test_a_job_has_the_tag_of_its_innermost_watch_alone(sc):
         with tag_jobs(sc) as inner:
             run()
             assert own_tags(sc) == before | {inner}
-            assert len(job_ids(sc, inner)) == 1
+            assert len(job_ids(told_all(sc), inner)) == 1
         run()
-        assert len(job_ids(sc, outer)) == 2
+        assert len(job_ids(told_all(sc), outer)) == 2
     assert own_tags(sc) == before

@@ -33,6 +33,7 @@ from tests.spark import staying
 from tests.spark.jobs.test_command_size import threshold
 from tests.spark.networks import arrays, plain
 from tests.spark.slow import executor_of
+from tests.spark.test_traces import paths_below, read
 from tests.support.held_slots import held_slots, impatient_jobs
 from tests.support.waiting import gone, until
 
@@ -238,7 +239,7 @@ def test_the_secret_of_a_task_is_in_no_file_however_many_blocks_there_are(sc, tm
     with threshold(sc, 20_000):
         assert ended(stage(sc, partial(staying.keep, secret), tmp_path, blocks=20_000)) is None
     assert {path.name for path in tmp_path.iterdir()} == {"0", "1"}
-    written = [path.read_bytes() for path in Path(sc._temp_dir).rglob("*") if path.is_file()]
+    written = [read(path) for path in paths_below(sc._temp_dir) if path.is_file()]
     assert not any(secret in content for content in written)
 
 
