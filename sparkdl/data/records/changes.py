@@ -14,8 +14,8 @@ DIGEST = 8  # bytes of a record's hash
 class PartByHash:
     """Keeps the drawn records, or all others.
 
-    Records are drawn by a hash of their contents and the seed. So the same ones are drawn whatever
-    the reader, order and partitions, and equal records stay together.
+    Records are drawn by a hash of their numbers and the seed. So the same ones are drawn whatever
+    the reader, type, order and partitions, and equal records stay together.
 
     Parameters
     ----------
@@ -46,9 +46,16 @@ class PartByHash:
         for row in range(len(batch)):
             record = start.copy()
             for column in columns:
-                record.update(column[row].tobytes())
+                record.update(_as_hashed(column[row]).tobytes())
             digests += record.digest()
         return np.frombuffer(bytes(digests), "<u8") / 2.0**64
+
+
+def _as_hashed(x):
+    """Returns the numbers of a column of one record; equal ones have the same bytes."""
+    if x.dtype != np.uint8 and x.dtype.kind != "f":
+        return x
+    return x.astype(np.float32, copy=False) + np.float32(0)  # which makes -0.0 to 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,6 +47,16 @@ def test_the_same_records_are_held_out_in_any_order_and_equal_ones_together(crew
     assert (found[found < 400] == found[found >= 400] - 400).all()
 
 
+def test_the_same_numbers_are_held_out_whatever_their_type(crews):
+    x = np.random.default_rng(2).integers(0, 256, (400, 4))
+    alike = {kind: x.astype(kind) for kind in (np.uint8, np.int64, np.float32, np.float64)}
+    found = [ids_of(CONF, MASTER, 0.25, Arrays(x, Y)) for x in alike.values()]
+    assert all(one == found[0] for one in found[1:])
+    signs = np.where(x < 128, 0.0, x), np.where(x < 128, -0.0, x)  # sparse vectors have no -0.0
+    one, other = [ids_of(CONF, MASTER, 0.25, Arrays(x, Y)) for x in signs]
+    assert one == other
+
+
 def rows_of(ids):
     """Returns the rows of records in the arrays; a split has 256 rows."""
     return sorted(256 * (n >> 40) + (n & (1 << 40) - 1) for n in ids)
