@@ -19,6 +19,7 @@ from sparkdl.exchange.connections.sockets import BUFFER, LIMITS, kernel_limit
 from sparkdl.thread_start import NoThread
 from tests.exchange.few_threads import no_thread
 from tests.exchange.pairs import OTHER, SECRET
+from tests.support.waiting import until
 
 HELLO_OF_TLS = bytes([22, 3, 1, 2, 0])  # announces 512 bytes, none of which follow
 
@@ -51,13 +52,6 @@ def test_who_is_let_in_is_out_of_the_reach_of_who_ends_handshakes():
             assert ready.wait(5)
         admission.close()
     assert pending == [0]
-
-
-def within(seconds, holds):
-    end = time.monotonic() + seconds
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.01)
-    return holds()
 
 
 def talk(one, other):
@@ -161,7 +155,7 @@ def test_another_secret_is_refused_on_both_sides(endpoint):
     with Endpoint(OTHER) as stranger:
         with pytest.raises(PeerError, match="secrets differ"):
             stranger.connect(endpoint.address, "links")
-    assert within(5, lambda: endpoint.refused["another secret"] == 1)
+    assert until(lambda: endpoint.refused["another secret"] == 1)
     endpoint.connect(endpoint.address, "links").close()
 
 
@@ -177,7 +171,7 @@ def test_strangers_are_refused_and_counted(endpoint, name):
     with socket.create_connection(endpoint.address, timeout=5) as sock:
         sock.sendall(STRANGERS[name])
         with_reset(sock)
-    assert within(5, lambda: sum(endpoint.refused.values()) == 1)
+    assert until(lambda: sum(endpoint.refused.values()) == 1)
     endpoint.connect(endpoint.address, "links").close()
 
 
@@ -195,7 +189,7 @@ def test_silent_strangers_hold_nobody_up(tls):
     with Endpoint(SECRET, timeout=2.0, tls=tls) as endpoint:
         silent = [socket.create_connection(endpoint.address) for _ in range(200)]
         endpoint.connect(endpoint.address, "links", timeout=30).close()
-        assert within(30, lambda: endpoint.refused["too slow"] >= 200), endpoint.refused
+        assert until(lambda: endpoint.refused["too slow"] >= 200), endpoint.refused
         for sock in silent:
             sock.close()
 
@@ -220,6 +214,7 @@ def test_who_gets_no_thread_for_callers_awaits_none(endpoint, monkeypatch):
     with no_thread(monkeypatch, "sparkdl-handshake"):
         with pytest.raises(PeerError, match="did not answer"):  # its caller is told nothing
             endpoint.connect(endpoint.address, "links", timeout=2)
+        knock_in_vain(endpoint)
         with pytest.raises(NoThread, match="can't start new thread; raise the number of proc"):
             endpoint.accept("links", timeout=60)
 
@@ -248,15 +243,15 @@ def test_a_lack_of_threads_is_forgotten_if_nobody_calls(endpoint, monkeypatch):
     def is_forgotten():
         return endpoint._admission._first_starved is None
 
-    assert within(5, is_forgotten)
+    assert until(is_forgotten)
     with no_thread(monkeypatch, "sparkdl-handshake"):
         for _ in range(2):
             with pytest.raises(WorkerError, match="nobody connected"):
                 endpoint.accept("links", timeout=0.1)
             endpoint.refused.clear()
             socket.create_connection(endpoint.address).close()
-            assert within(5, lambda: endpoint.refused[NO_THREAD])
-            assert within(5, is_forgotten)
+            assert until(lambda: endpoint.refused[NO_THREAD])
+            assert until(is_forgotten)
     with pytest.raises(WorkerError, match="nobody connected"):
         endpoint.accept("links", timeout=0.1)
 
@@ -265,8 +260,19 @@ def starve(endpoint, monkeypatch):
     with no_thread(monkeypatch, "sparkdl-handshake"):
         with pytest.raises(PeerError, match="did not answer"):
             endpoint.connect(endpoint.address, "links", timeout=1)
+        knock_in_vain(endpoint)
         with pytest.raises(NoThread):
-            endpoint.accept("links", timeout=5)
+            endpoint.accept("links", timeout=60)
+
+
+def knock_in_vain(endpoint):
+    """Calls until the endpoint knows that it gets no threads; a busy machine leaves few tries."""
+
+    def knock():
+        socket.create_connection(endpoint.address).close()
+        return endpoint._callers._error
+
+    until(knock)
 
 
 def test_who_gets_no_thread_to_listen_frees_the_port(monkeypatch):
@@ -300,7 +306,7 @@ def test_a_caller_that_nobody_takes_is_sent_away():
         with endpoint.connect(endpoint.address, "links", timeout=5) as sock:
             sock.settimeout(5)
             assert sock.recv(1) == b""
-        assert within(5, lambda: endpoint.refused["not taken"] == 1)
+        assert until(lambda: endpoint.refused["not taken"] == 1)
 
 
 def test_closing_ends_what_waits_and_all_threads(tls):
@@ -310,25 +316,25 @@ def test_closing_ends_what_waits_and_all_threads(tls):
     calls = [endpoint.connect(endpoint.address, name) for name in ["store", "links"]]
     silent = [socket.create_connection(endpoint.address) for _ in range(2)]
     silent[1].sendall(HELLO_OF_TLS)
-    assert within(5, lambda: len(endpoint._admission._pending) == 2)
+    assert until(lambda: len(endpoint._admission._pending) == 2)
     failed = []
     waiting = threading.Thread(target=lambda: failed.append(closed_while_awaited(endpoint)))
     waiting.start()
     start = time.monotonic()
     endpoint.close()
-    assert time.monotonic() - start < 4  # it would give up after 5 s
-    waiting.join(5)
+    assert time.monotonic() - start < 30  # it would give up after 60 s
+    waiting.join(60)
     for sock in [*calls, *silent]:
         sock.settimeout(5)
         with_reset(sock)
         sock.close()
     assert "was closed" in failed[0]
-    assert within(5, lambda: not set(threading.enumerate()) - before)
+    assert until(lambda: not set(threading.enumerate()) - before)
 
 
 def closed_while_awaited(endpoint):
     with pytest.raises(WorkerError) as error:
-        endpoint.accept("other", timeout=5)
+        endpoint.accept("other", timeout=60)
     return str(error.value)
 
 
