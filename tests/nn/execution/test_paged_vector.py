@@ -9,6 +9,7 @@ import pytest
 
 from sparkdl.nn.execution.paged_vector import PagedVector
 from tests.support.processes import forking
+from tests.support.waiting import LIMIT
 
 PAGE = mmap.PAGESIZE // 4  # numbers per page
 
@@ -54,5 +55,5 @@ def read_what_is_gone():
 def test_who_reads_what_is_gone_does_not_go_on():
     process = forking.Process(target=read_what_is_gone)
     process.start()
-    process.join(30)
+    process.join(LIMIT)
     assert process.exitcode == -signal.SIGSEGV

@@ -18,7 +18,7 @@ from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.resident.control import CHANNEL, Control, is_loss, send_arrays
 from tests.exchange.few_threads import no_thread
 
-SECRET, LIMIT = b"the secret of this launch", 5.0
+SECRET, LIMIT = b"the secret of this launch", 60.0
 GONE = ModuleNotFoundError("No module named 'sparkdl.engine'", name="sparkdl.engine")
 ENDS = {
     "a worker is gone": (WorkerError("rank 1 is gone"), True),

@@ -21,7 +21,7 @@ def test_a_worker_that_is_asked_begins_no_round_until_one_is_named():
     thread.join(0.1)
     assert thread.is_alive()
     own.take({"kind": "snapshot", "rounds": 3})
-    thread.join(5)
+    thread.join(60)
     assert ended == [False]
     assert [own.wants_state(rounds) for rounds in (2, 3, 4)] == [False, True, False]
     assert not own.is_last(3) and own.take({"kind": "halt"})["begun"] == 4

@@ -54,7 +54,7 @@ def test_both_end_with_the_owner(busy, number, script):
                 owner.stdin.flush()
             else:
                 owner.send_signal(number)
-            until(lambda: all(map(gone, ours)), 20)
+            until(lambda: all(map(gone, ours)))
         finally:
             fork.kill()
         assert owner.wait(60) == (5 if number is None else -number)
@@ -71,7 +71,7 @@ def test_an_interrupt_of_all_is_for_the_owner(script):
         os.killpg(owner.pid, signal.SIGINT)
         assert owner.wait(60) == -signal.SIGINT
         assert owner.stderr.read().count("Traceback") == 1
-        until(lambda: not psutil.pid_exists(server) and not psutil.pid_exists(worker), 20)
+        until(lambda: not psutil.pid_exists(server) and not psutil.pid_exists(worker))
 
 
 LOADING = """
