@@ -67,7 +67,8 @@ class Schema:
         records.
 
     A column "weights" (n,), with factors of the examples' losses, is passed on if present, and so
-    are `label_weights`, those of each of several columns of labels.
+    are `label_weights`, those of each of several columns of labels. Other columns are dropped; but
+    with labels, one whose name ends in "_weights" is refused, and so is an unused mask of a column.
 
     Raises
     ------
@@ -223,9 +224,11 @@ class Schema:
         Raises
         ------
         DataError
-            For the first record that does not fit, named by `where` and its position.
+            For the first record that does not fit, named by `where` and its position; for weights
+            or masks that the network would ignore.
         """
         batch = self._under_own_name(batch)
+        self._refuse_unused(batch.columns, where)
         for name in (*self.inputs, *self.outputs):
             if name not in batch.columns:
                 names = list(batch.columns)
@@ -236,6 +239,25 @@ class Schema:
             record = position(batch.ids[offence.row]) if len(batch) else 0
             raise DataError(f"{where}, record {record}: {offence}") from None
         return self._change(Batch(columns=columns, ids=batch.ids))
+
+    def _refuse_unused(self, names, where):
+        """Raises DataError for weights of no labels, and for a mask that no column has."""
+        weights, masks = [WEIGHTS, *self.label_weights.values()], [*self.masks.values()]
+        known = {*self.inputs, *self.outputs, *weights, *masks}
+        for name in names:
+            stem = name.removesuffix("_mask")
+            if name in known:
+                continue
+            if self.outputs and name.endswith(f"_{WEIGHTS}"):
+                place, kind = f"one of {weights}", "weights"
+            elif stem != name and stem in known:
+                place, kind = f"one of {masks}" if masks else "records of sequences", "masks"
+            else:
+                continue
+            raise DataError(
+                f"{where}: {kind} must be in {place}, got the column {name!r}; rename it, or leave "
+                "it out"
+            )
 
     def _change(self, batch):
         for change in self.changes:

@@ -423,3 +423,45 @@ def test_weights_need_no_labels():
     assert schema.fields(weights="w") == {"features": "features", "weights": "w"}
     with pytest.raises(ConfigError, match=r"weights must be the name of a column, got {'a': 'w'}"):
         schema.fields(weights={"a": "w"})
+
+
+SEQUENCES = {"features": (4, 2)}
+TWO = {"price": Label(kind="values"), "kind": Label(kind="class", size=3)}
+IGNORED = [
+    (
+        Schema(features=(2,), labels=TWO),
+        "kid_weights",
+        "'weights', 'price_weights', 'kind_weights'",
+    ),
+    (
+        Schema(features=(2,), labels="class", label_size=3),
+        "labels_weights",
+        r"one of \['weights'\]",
+    ),
+    (
+        Schema(features=(2,), labels="class", label_size=3),
+        "sample_weights",
+        r"one of \['weights'\]",
+    ),
+    (Schema(features=SEQUENCES, masks={"features": "mask"}), "features_mask", r"one of \['mask'\]"),
+    (Schema(features=(2,)), "features_mask", "records of sequences"),
+]
+
+
+@pytest.mark.parametrize("schema, name, place", IGNORED, ids=[name for _, name, _ in IGNORED])
+def test_weights_and_masks_that_nothing_would_read_are_refused(schema, name, place):
+    """They were dropped: a typing error then trained on other numbers, without a word."""
+    n = 3
+    columns = {column: np.ones((n, *shape)) for column, shape in schema.inputs.items()}
+    columns |= {column: np.ones(n) for column in schema.outputs}
+    schema.check(Batch(columns=columns, ids=np.arange(n)), "file.h5")
+    given = Batch(columns=columns | {name: np.ones(n)}, ids=np.arange(n))
+    with pytest.raises(DataError, match=rf"^file.h5: .*{place}.*, got the column '{name}'; rename"):
+        schema.check(given, "file.h5")
+
+
+def test_other_columns_are_left_out():
+    """Also the weights of labels where no labels are read, as for predictions."""
+    columns = {"features": np.ones((3, 2)), "price_weights": np.ones(3), "note": np.ones(3)}
+    batch = Batch(columns=columns, ids=np.arange(3))
+    assert set(Schema(features=(2,)).check(batch, "file.h5").columns) == {"features"}

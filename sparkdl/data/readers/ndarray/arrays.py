@@ -62,7 +62,8 @@ class Arrays(Reader, SplitByRecords):
     features: np.ndarray | dict = option(
         Columns(),
         'Array of features, or arrays by name for a network of several inputs; also "mask" and '
-        '"weights", or "size_weights" for those of the output "size", of several.',
+        '"weights", or "size_weights" for those of the output "size", of several. Weights of labels'
+        " that the network does not have are refused, other unknown columns are left out.",
         kw_only=False,
         repr=False,
     )

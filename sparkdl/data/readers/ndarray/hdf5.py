@@ -54,7 +54,8 @@ class HDF5(StoredSource, Reader, SplitByRecords):
     columns: dict[str, str] | None = option(
         Mapping(keys=Text(what="a column of a batch"), values=NAME, minimum=1),
         "Instead of `features` and `label`, {column of a batch: dataset}, for networks with "
-        "several inputs or outputs.",
+        'several inputs or outputs; also "mask" and "weights", or "size_weights" for those of the '
+        'output "size", of several. Weights of labels that the network does not have are refused.',
         default=None,
     )
     records_per_split: int | None = option(
