@@ -28,7 +28,7 @@ from tests.data.guided_fuzz import explore_targets
 from tests.exchange.mutation import garbage, mutated
 from tests.support.fuzzing import fuzz_arguments, take_turns
 
-CPU_LIMIT, PATIENCE = 2.0, 30.0  # seconds: of CPU time; of wall time until a case is killed
+CPU_LIMIT, PATIENCE = 2.0, 120.0  # seconds: of CPU time; of wall time until a case is killed
 SLACK = (64 << 20) + (8 << 20)  # bytes: the limit, and noise of the interpreter
 ADDRESSES = 8 << 30
 BATCH = 50  # cases per child process

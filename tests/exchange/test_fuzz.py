@@ -6,11 +6,12 @@ import pytest
 
 from tests.exchange import fuzz
 from tests.exchange.mutation import CHANGES, json_mutated, mutated
+from tests.support.fuzzing import drawn_seed
 
 
 @pytest.mark.slow
 def test_hostile_bytes_do_no_harm():
-    counts = fuzz.run(seconds=4, seed=random.randrange(1 << 30))
+    counts = fuzz.run(seconds=4, seed=drawn_seed())
     fuzz.endpoint().close()
     fuzz.endpoint.cache_clear()
     assert min(counts.values()) >= 20

@@ -1,6 +1,8 @@
 """Shared parts of the fuzzers: the command line, and turns of equal time for each target."""
 
 import argparse
+import os
+import random
 import time
 
 
@@ -23,6 +25,11 @@ def fuzz_arguments(doc, targets, *options, case=int):
         parser.add_argument(option)
     given = parser.parse_args()
     return given, (given.only,) if given.only else tuple(targets)
+
+
+def drawn_seed():
+    """Returns a seed: in CI always the same, as property tests draw the same examples there."""
+    return 0 if os.environ.get("CI") else random.randrange(1 << 30)
 
 
 def take_turns(seconds, names, turn):
