@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from sparkdl.errors import text_of
 from sparkdl.training.reporting.event_names import check_events
 from sparkdl.training.reporting.reports import (
     EpochReport,
@@ -127,7 +128,10 @@ class Listeners(Listener):
             raise stops[0]
 
     def on_fit_end(self, history: "History") -> None:
-        """Notifies every listener, even after one fails; then raises the first error."""
+        """Notifies every listener, even after one fails; then raises the first error.
+
+        The others are notes of it.
+        """
         failures = []
         for listener in self.listeners:
             try:
@@ -137,6 +141,8 @@ class Listeners(Listener):
             except Exception as failure:
                 failures.append(failure)
         if failures:
+            for other in failures[1:]:
+                failures[0].add_note(f"another listener failed, too: {text_of(other)}")
             raise failures[0]
 
 

@@ -1,5 +1,6 @@
 """Workers that are processes of this machine: for tests, notebooks and single large hosts."""
 
+import logging
 import os
 import signal
 import time
@@ -21,7 +22,9 @@ from sparkdl.training.workers.frozen_modules import freeze_modules
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 from sparkdl.training.workers.main_script import UNGUARDED, WORKER, check_script, unguarded_error
 
+log = logging.getLogger(__name__)
 GRACE = 5.0  # seconds for an idle process to end by itself
+ENDING = 30.0  # seconds for one that is killed to end
 MODULES = ["sparkdl.training.workers.local", *OF_A_FIT]
 PROCESSES = process_context(MODULES)  # a fork of this process would lack libraries' threads
 
@@ -188,7 +191,9 @@ class WorkerProcess:
         """Kills the process, whatever it does, and waits until it is gone."""
         self.pipe.close()
         self.process.kill()
-        self.process.join()
+        self.process.join(ENDING)
+        if self.process.is_alive():  # stuck in a driver or a file system
+            log.warning("%s: has not ended %g s after it was killed", self, ENDING)
 
     @contextmanager
     def _in_time(self, late):

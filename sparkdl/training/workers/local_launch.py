@@ -1,6 +1,7 @@
 """Resident worker processes on this machine, which stay for a whole fit."""
 
 import gc
+import logging
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any
@@ -9,7 +10,9 @@ from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, SparkdlError
 from sparkdl.training.workers.contribution import Failure
 
+log = logging.getLogger(__name__)
 END = "end"  # sent after the blocks, and after the validation batches
+FEEDING = 30.0  # seconds for records on their way once the processes have ended their tasks
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,10 @@ class LocalLaunchedWorkers:
             self._stopped = True  # exit codes mean nothing from now on
             self._give_up()
         if self._feeder is not None:
-            self._feeder.join()
+            self._feeder.join(FEEDING)
+            if self._feeder.is_alive():  # the next task would receive these records
+                log.warning("no worker took the last records in %g s; all are killed", FEEDING)
+                self._give_up()
 
     def _start(self, processes, blocks, shares, validation):
         arguments = processes, blocks, shares, validation

@@ -57,6 +57,12 @@ def test_the_end_reaches_all_though_one_fails():
     assert heard == [("b", "end", 0)]
 
 
+def test_what_a_second_one_fails_with_is_a_note():
+    with pytest.raises(RuntimeError, match="the disk is full") as caught:
+        Listeners(Broken(), Recorder([], "b"), Broken()).on_fit_end(History())
+    assert caught.value.__notes__ == ["another listener failed, too: the disk is full"]
+
+
 class Refusing(Listener):
     def on_fit_start(self, plan):
         raise ConfigError("not with me")

@@ -151,6 +151,18 @@ def test_a_killed_process_is_named_at_once(three):
     assert still_works(three)
 
 
+def test_a_process_that_does_not_end_is_named_and_waited_for_no_longer(caplog):
+    """Such as one stuck in a driver or a file system, which no signal ends."""
+    limits, worker = [], local.WorkerProcess.__new__(local.WorkerProcess)
+    worker.rank, worker.pipe = 2, SimpleNamespace(close=list)
+    worker.process = SimpleNamespace(
+        pid=42, kill=list, join=lambda limit=None: limits.append(limit), is_alive=lambda: True
+    )
+    worker.kill()
+    assert limits == [local.ENDING]
+    assert "worker 2 (process 42): has not ended 30 s after it was killed" in caplog.text
+
+
 def test_closing_leaves_no_process_behind_and_workers_start_again(monkeypatch):
     monkeypatch.setattr(local, "GRACE", 60.0)
     before = children()

@@ -4,11 +4,13 @@ import json
 import os
 import re
 import time
+from threading import Event, Thread
 
 import psutil
 import pytest
 
 from sparkdl.errors import ConfigError, DataError, PeerError, ShapeError, WorkerError
+from sparkdl.training.workers import local_launch
 from sparkdl.training.workers.local import LocalWorkers
 from tests.spark import staying
 from tests.training.workers.test_local import blocks_of, still_works
@@ -47,6 +49,19 @@ def ended(launched):
 
 def found(folder):
     return [json.loads((folder / rank).read_text()) for rank in sorted(os.listdir(folder))]
+
+
+def test_records_that_no_worker_takes_do_not_stop_the_end(monkeypatch, caplog):
+    monkeypatch.setattr(local_launch, "FEEDING", 0.1)
+    taken, given_up = Event(), []
+    launched = local_launch.LocalLaunchedWorkers.__new__(local_launch.LocalLaunchedWorkers)
+    launched._left, launched._error, launched._stopped = {}, None, False
+    launched._give_up = lambda: given_up.append(1)
+    launched._feeder = Thread(target=taken.wait, args=(LIMIT,), daemon=True)
+    launched._feeder.start()
+    launched.stop()
+    taken.set()
+    assert given_up == [1] and "no worker took the last records in 0.1 s" in caplog.text
 
 
 @pytest.mark.parametrize("shares", [((0, 2), (1,)), ((), (2, 1, 0)), ((1, 0, 2),)], ids=str)

@@ -1,5 +1,6 @@
 """A fork server, as seen by its owner."""
 
+import logging
 import os
 import socket
 import subprocess
@@ -13,6 +14,7 @@ PROGRAM = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = {path!r}; "
     "from sparkdl.training.workers.fork_server.server import main; main({file}, {modules!r})"
 )
+log = logging.getLogger(__name__)
 ENDING = 10.0  # seconds for a server to end once its owner hangs up
 OUTPUTS = 1, 2
 
@@ -82,7 +84,8 @@ class ServerProcess:
             self._process.wait(ENDING)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            if self.exit_code(ENDING) is None:  # stuck in a driver or a file system
+                log.warning("%s: has not ended %g s after it was killed", self, ENDING)
 
     def leave(self):
         """Leaves it to the process that this one was forked from."""

@@ -3,7 +3,9 @@
 import os
 import re
 import signal
+import subprocess
 from threading import Thread
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -102,3 +104,18 @@ def test_a_server_that_is_silent_is_named(monkeypatch):
     server._process.kill()
     server.end()
     assert not found.is_usable
+
+
+def test_a_server_that_does_not_end_is_named_and_waited_for_no_longer(caplog):
+    """Such as one stuck in a file system, which no signal ends."""
+    limits, server = [], server_process.ServerProcess.__new__(server_process.ServerProcess)
+
+    def wait(limit=None):
+        limits.append(limit)
+        raise subprocess.TimeoutExpired("python", limit)
+
+    server._ending, server._socket = SimpleNamespace(cancel=list), SimpleNamespace(close=list)
+    server._process = SimpleNamespace(pid=42, kill=list, wait=wait, returncode=None)
+    server.end()
+    assert limits == [server_process.ENDING] * 2
+    assert "process 42: has not ended 10 s after it was killed" in caplog.text
