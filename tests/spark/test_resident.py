@@ -18,6 +18,7 @@ from sparkdl.training.network import Network
 from sparkdl.training.report.page import page, page_data
 from sparkdl.training.report.run import Run
 from sparkdl.training.reporting.early_stopping import EarlyStopping
+from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.saving.checkpoint import Checkpoints
@@ -138,14 +139,14 @@ def test_after_a_loss_the_weights_are_those_of_the_calm_run(loss, tmp_path, sc):
     do, timeout, reason = LOSSES[loss]
     master, trap = replace(AVERAGING, timeout=timeout), Trap(str(tmp_path), after=2 * CALLS)
     expected, undisturbed = fit(sc, AVERAGING, arrays(RECORDS))
-    begun, lost = time.perf_counter(), []
-    fault = Fault(trap, lambda process: lost.append(time.perf_counter() - begun) or do(process))
+    times, start = noted_start()
+    fault = Fault(trap, lambda process: times.append(time.perf_counter()) or do(process))
     fault.start()
-    network, history = fit(sc, master, arrays(RECORDS, transform=trap))
+    network, history = fit(sc, master, arrays(RECORDS, transform=trap), listeners=[start])
     [restart] = history.restarts
     [run] = page_data([Run.of("fit", history)])["runs"]
     [[second, text]] = run["timeline"]["restarts"]
-    assert lost[0] <= second <= run["rounds"]["second"][-1] and text == str(restart)
+    assert times[1] - times[0] <= second <= run["rounds"]["second"][-1] and text == str(restart)
     assert restart.lost <= AVERAGING.snapshot_every and restart.workers == 2
     assert_equal(network.state, expected.state)
     assert [e.examples for e in history.epochs] == [e.examples for e in undisturbed.epochs]
@@ -153,14 +154,20 @@ def test_after_a_loss_the_weights_are_those_of_the_calm_run(loss, tmp_path, sc):
     assert re.match(reason.format(fault.partition), restart.reason)
 
 
+def noted_start():
+    """Returns a list, and a listener that adds the time at which a fit has begun."""
+    times = []
+    return times, LambdaListener(on_fit_start=lambda plan: times.append(time.perf_counter()))
+
+
 @needs_browser
 def test_the_page_of_three_workers_shows_the_kill_of_an_executor_at_its_second(tmp_path, sc):
-    trap, times = Trap(str(tmp_path), after=2 * CALLS), []
+    trap, (times, start) = Trap(str(tmp_path), after=2 * CALLS), noted_start()
     expected, _ = fit(sc, AVERAGING, arrays(RECORDS), workers=3)
-    times.append(time.perf_counter())
     fault = Fault(trap, lambda one: times.append(time.perf_counter()) or kill_the_executor(one))
     fault.start()
-    network, history = fit(sc, AVERAGING, arrays(RECORDS, transform=trap), workers=3)
+    records = arrays(RECORDS, transform=trap)
+    network, history = fit(sc, AVERAGING, records, workers=3, listeners=[start])
     [restart, *moves] = history.restarts
     assert {move.reason for move in moves} <= {MORE_SLOTS}
     assert re.match(r"worker \d: ExecutorLostFailure|rank \d on", restart.reason)

@@ -35,7 +35,7 @@ def test_its_own_worker_is_waited_for_once_its_connections_are_closed(monkeypatc
     hung_up, ends = Event(), []
 
     def train(*_):
-        ends.append(hung_up.wait(5.0))  # as a worker that waits for a word of the driver's part
+        ends.append(hung_up.wait(60.0))  # as a worker that waits for a word of the driver's part
 
     monkeypatch.setattr(stage_workers, "train_in_task", train)
     workers = StageWorkers(context(lambda word: [word, ""]), iter(()), "auto")
