@@ -4,6 +4,7 @@ The server does no work itself, so it has no threads that a fork would lose; it 
 """
 
 import multiprocessing
+from contextlib import suppress
 
 import psutil
 
@@ -23,8 +24,13 @@ forking.set_forkserver_preload(LOADED)
 
 def children():
     """Returns this process's descendants, zombies included, but for fork servers, which stay."""
-    found = psutil.Process().children(recursive=True)
-    return {process for process in found if process.name() != "sparkdl-forks"}
+    return {process for process in psutil.Process().children(recursive=True) if counts(process)}
+
+
+def counts(process):
+    with suppress(psutil.NoSuchProcess):  # it has just ended
+        return process.name() != "sparkdl-forks"
+    return False
 
 
 def load_tests():

@@ -2,11 +2,8 @@
 
 import subprocess
 import sys
-from contextlib import suppress
 
-import psutil
-
-from tests.support.waiting import gone, until
+from tests.support.waiting import has_ended, until
 
 PROGRAM = """
 import os, signal
@@ -48,9 +45,3 @@ def test_they_end_with_their_owner_and_their_source_with_the_last():
     done = subprocess.run(program, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert until(lambda: all(map(has_ended, map(int, done.stdout.split()))))
-
-
-def has_ended(pid):
-    with suppress(psutil.NoSuchProcess):
-        return gone(psutil.Process(pid))
-    return True

@@ -17,6 +17,13 @@ def until(found, limit=LIMIT):
     return value
 
 
+def has_ended(pid):
+    """Returns whether the process of this number has ended, as `gone`."""
+    with suppress(psutil.NoSuchProcess):
+        return gone(psutil.Process(pid))
+    return True
+
+
 def gone(process):
     """Returns whether a psutil.Process has ended, even if it was not reaped yet."""
     with suppress(psutil.NoSuchProcess):  # it may end between the two questions

@@ -1,6 +1,5 @@
 """A Spark Connect server in the JVM of the tests, and a client of it."""
 
-import socket
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from pyspark.find_spark_home import _find_spark_home
 from tests.ml.frames import frame
 from tests.spark.connect.client import client
 
-SERVICE = "org.apache.spark.sql.connect.service.SparkConnectService"
+SERVICE = "org.apache.spark.sql.connect.service.SparkConnectService$"
 
 
 @pytest.fixture(scope="session")
@@ -18,12 +17,13 @@ def connect(spark):
     if not list(Path(_find_spark_home(), "jars").glob("spark-connect_*.jar")):
         pytest.skip("pip's pyspark has no server of Spark Connect before version 4")
     context = spark.sparkContext
-    service, port = context._jvm, free_port()
+    service = context._jvm
     for name in SERVICE.split("."):
         service = getattr(service, name)
-    context._jsc.sc().conf().set("spark.connect.grpc.binding.port", str(port))
+    service = getattr(service, "MODULE$")
+    context._jsc.sc().conf().set("spark.connect.grpc.binding.port", "0")  # any free one
     service.start(context._jsc.sc())
-    with client(f"sc://127.0.0.1:{port}") as call:
+    with client(f"sc://127.0.0.1:{service.localPort()}") as call:
         yield call
     # The server ends with its SparkContext.
 
@@ -34,9 +34,3 @@ def path(spark, tmp_path_factory):
     path = str(tmp_path_factory.mktemp("connect") / "rows")
     frame(spark).repartition(3, "id").write.parquet(path)
     return path
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]

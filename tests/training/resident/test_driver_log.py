@@ -2,6 +2,7 @@
 
 import logging
 import socket
+from contextlib import suppress
 
 import numpy as np
 import psutil
@@ -27,14 +28,19 @@ def children():
 
 def listening(before):
     """Returns the addresses on which this process's new descendants listen."""
-    found = children() - before
-    connections = [each for child in found for each in child.net_connections("tcp4")]
+    connections = [each for child in children() - before for each in connections_of(child)]
     return [each.laddr for each in connections if each.status == psutil.CONN_LISTEN]
+
+
+def connections_of(process):
+    with suppress(psutil.Error):  # it may have ended meanwhile
+        return process.net_connections("tcp4")
+    return []
 
 
 def knock(before):
     """Sends garbage to each worker, which refuses the connection."""
-    for address in until(lambda: listening(before), 20):
+    for address in until(lambda: listening(before)):
         with socket.create_connection(address, timeout=10) as sock:
             sock.sendall(b"GET / HTTP/1.1\r\n\r\n" * 9)
             sock.recv(1)  # until the worker hangs up

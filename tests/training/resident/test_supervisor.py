@@ -8,7 +8,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -33,7 +32,7 @@ from sparkdl.training.reporting.steering import StopTraining
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.local import LocalWorkers
-from tests.support.waiting import gone, until
+from tests.support.waiting import has_ended, until
 from tests.training import tasks
 from tests.training.master_table import MASTERS, RESIDENT
 from tests.training.models import assert_equal
@@ -389,12 +388,6 @@ def test_workers_end_when_the_driver_is_killed(tmp_path):
     driver.wait()
     driver.stdout.close()
     until(lambda: all(map(has_ended, pids)))
-
-
-def has_ended(pid):
-    with suppress(psutil.NoSuchProcess):  # it may end between the questions
-        return gone(psutil.Process(pid))
-    return True
 
 
 @pytest.mark.slow

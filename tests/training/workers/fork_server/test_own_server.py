@@ -5,11 +5,10 @@ import sys
 from multiprocessing import spawn
 from pathlib import Path
 
-import psutil
 import pytest
 
 from sparkdl.training.workers.fork_server.own_server import SERVER
-from tests.support.waiting import gone, until
+from tests.support.waiting import gone, has_ended, until
 from tests.training.workers.fork_server.asked import Asked, ask, is_own, pid_of_server
 
 
@@ -56,7 +55,7 @@ def test_a_fork_has_one_of_its_own():
     own, is_its = os.read(ends, 40).decode().split()
     os.waitpid(fork, 0)
     assert int(own) != pid and is_its == "True"
-    until(lambda: not psutil.pid_exists(int(own)) or gone(psutil.Process(int(own))))
+    until(lambda: has_ended(int(own)))
     assert pid_of_server() == pid
     os.close(ends)
     os.close(begins)
