@@ -16,6 +16,7 @@ from sparkdl.data.batches.blocks import permutation
 from sparkdl.data.batches.columns import Violation, is_int32
 from sparkdl.data.ordered_calls import THREADS, each_in_order
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByRecords, StoredSource
+from sparkdl.data.readers.core.file_ranges import tell_left_out
 from sparkdl.data.readers.encodings.image_codec import ENDINGS, decode_image
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.errors import DataError
@@ -42,8 +43,9 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
 
     Without a list, the subfolders of `path` are the classes, in the order of their names, and files
     are read in a fixed order that mixes classes. A list keeps its own order. Names that begin with
-    "." are skipped. A class whose folder is empty keeps its number, as in Keras, and is logged;
-    object stores have no empty folders, so a data set that lacks a class needs a list there.
+    "." are skipped; files whose names do not end like an image's are skipped and logged. A class
+    whose folder is empty keeps its number, as in Keras, and is logged; object stores have no empty
+    folders, so a data set that lacks a class needs a list there.
 
     References
     ----------
@@ -143,8 +145,11 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
     def _of_folders(self):
         files.forget_listings([self.path])
         classes = self.classes()
-        with each_in_order(self._images_of, classes, [self.path]) as names:
-            found = dict(zip(classes, names, strict=True))
+        with each_in_order(self._files_of, classes, [self.path]) as names:
+            each = dict(zip(classes, names, strict=True))
+        found = {name: [one for one in names if is_image(one)] for name, names in each.items()}
+        if others := [one for names in each.values() for one in names if not is_image(one)]:
+            tell_left_out(self.path, ENDINGS, len(others), others[0])
         if empty := [name for name, names in found.items() if not names]:
             tell_empty(self.path, tuple(empty))
         images = [(name, label) for label, names in enumerate(found.values()) for name in names]
@@ -152,9 +157,13 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
 
     def _images_of(self, folder):
         """Returns the names, below the path, of the images in a folder."""
+        return [*filter(is_image, self._files_of(folder))]
+
+    def _files_of(self, folder):
+        """Returns the names, below the path, of the files in a folder."""
         root = files.absolute(self.path).rstrip("/")
         paths = files.tree(f"{root}/{folder}", files.is_dotted)
-        return [path.removeprefix(f"{root}/") for path in paths if path.lower().endswith(ENDINGS)]
+        return [path.removeprefix(f"{root}/") for path in paths]
 
     def _of_list(self):
         content = files.read(self.list_file)
@@ -185,6 +194,11 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
             if not is_int32(value):
                 raise DataError(f"{where}: labels must be whole numbers of int32, got {value}")
         return name.lstrip("/"), values if len(values) > 1 else values[0]
+
+
+def is_image(name):
+    """Returns whether a file's name ends like that of an image."""
+    return name.lower().endswith(ENDINGS)
 
 
 def split_line(line):

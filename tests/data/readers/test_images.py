@@ -295,6 +295,19 @@ def test_classes_without_images_are_told(tmp_path, caplog):
     assert [record.getMessage() for record in caplog.records] == [text]
 
 
+def test_files_that_are_no_images_are_told_once(tmp_path, caplog):
+    """They may be images of a kind that is not read, which went missing without a word."""
+    folder_of(tmp_path, X[:2])
+    for name in ("1.heic", "2.HEIC"):
+        (tmp_path / "bird" / name).write_bytes(b"")
+    source = Images(str(tmp_path))
+    assert source.listing() == source.listing()
+    [record] = caplog.records
+    text = record.getMessage()
+    assert text.startswith(f"{tmp_path}: files that do not end in .jpg or")
+    assert text.endswith("are not read: 2, such as bird/1.heic")
+
+
 def test_wrong_shapes_are_named(tmp_path):
     source, schema = Images(folder_of(tmp_path)), Schema(features=(3, 5, 6))
     with pytest.raises(DataError, match=f"^{tmp_path}, partition 0, record 0: features must have"):

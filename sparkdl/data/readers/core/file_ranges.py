@@ -1,8 +1,10 @@
 """Files of a source, and their division into ranges of bytes or records."""
 
+import logging
 import math
 import os
 from dataclasses import dataclass
+from functools import cache
 
 from sparkdl.config import is_integer
 from sparkdl.data import files
@@ -11,6 +13,7 @@ from sparkdl.data.source import MOST_SPLITS, Split
 from sparkdl.errors import DataError
 
 SMALLEST_RANGE = 2**20
+log = logging.getLogger("sparkdl.data")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,19 +94,39 @@ def data_sizes(path, endings=()):
 
 
 def list_data(path, endings):
-    """Returns {path: bytes, or None if they are yet to be asked for} of the files of a source."""
+    """Returns {path: bytes, or None if they are yet to be asked for} of the files of a source.
+
+    Files of other endings are logged.
+    """
     files.forget_listings([path])
     if not files.is_directory(path):
         return {files.absolute(path): None}
-    sizes = {
-        one: entry["size"] if tells_size(entry) else None
-        for one, entry in files.walk_entries(files.absolute(path))
-        if not endings or one.lower().endswith(tuple(endings))
-    }
+    sizes, others = {}, []
+    for one, entry in files.walk_entries(files.absolute(path)):
+        if endings and not one.lower().endswith(tuple(endings)):
+            others.append(one)
+        else:
+            sizes[one] = entry["size"] if tells_size(entry) else None
     if not sizes:
         what = f"files that end in {' or '.join(endings)}" if endings else "files"
         raise DataError(f"{path}: must hold {what}, but has none")
+    if others:
+        tell_left_out(path, tuple(endings), len(others), others[0])
     return sizes
+
+
+@cache
+def tell_left_out(path, endings, count, example):
+    """Logs once which files of a folder are not read, as they may be records without a name's end.
+
+    Parameters
+    ----------
+    count : number of these files
+    example : one of them
+    """
+    end = " or ".join(endings)
+    text = "%s: files that do not end in %s are not read: %d, such as %s"
+    log.warning(text, path, end, count, example)
 
 
 def no_facts(paths):

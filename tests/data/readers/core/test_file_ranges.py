@@ -5,7 +5,7 @@ import io
 import pytest
 
 from sparkdl.data import files
-from sparkdl.data.readers.core.file_ranges import ByteSplit, open_listed
+from sparkdl.data.readers.core.file_ranges import ByteSplit, data_files, open_listed
 from sparkdl.errors import DataError
 
 SPLIT = ByteSplit(partition=0, count=None, path="http://host/a.csv", start=0, stop=4)
@@ -31,3 +31,16 @@ def test_a_file_that_has_become_shorter_says_so(monkeypatch):
     monkeypatch.setattr(files, "open", lambda path, **options: io.BytesIO(b"1,\n"))
     with pytest.raises(DataError, match="a.csv: must have 4 bytes, got 3; was it changed"):
         open_listed(SPLIT, SPLIT.stop)
+
+
+def test_files_of_other_endings_are_told_once(tmp_path, caplog):
+    """They may be records, as of a table of which some files have no ending."""
+    for name in ("a.parquet", "part-1", "_SUCCESS", ".a.parquet.crc"):
+        (tmp_path / name).write_bytes(b"x")
+    for _ in range(2):
+        assert data_files(tmp_path, [".parquet"]) == [f"{tmp_path}/a.parquet"]
+    what = f"files that do not end in .parquet are not read: 1, such as {tmp_path}/part-1"
+    text = f"{tmp_path}: {what}"
+    assert [record.getMessage() for record in caplog.records] == [text]
+    assert len(data_files(tmp_path)) == 2
+    assert len(caplog.records) == 1
