@@ -13,6 +13,8 @@ NOTE = (
     "spark.kerberos.keytab and spark.kerberos.principal; unless spark-defaults.conf has them, "
     "spark-submit tries for 15 minutes"
 )
+LIMIT = 10.0  # seconds for klist, whose cache may lie on another host
+SILENT = "klist has not answered within {:g} s, so the Kerberos ticket is not checked"
 
 
 def check_ticket(master, known):
@@ -26,11 +28,19 @@ def check_ticket(master, known):
         Settings of Spark, {key: value}.
     """
     has_other = os.environ.get(tokens.LOCATION) or any(key in known for key in KEYTAB)
-    if master == "yarn" and not has_other and has_kerberos() and not has_ticket():
-        yield NOTE
+    if master != "yarn" or has_other or not has_kerberos():
+        return
+    try:
+        if not has_ticket():
+            yield NOTE
+    except subprocess.TimeoutExpired:
+        yield SILENT.format(LIMIT)
 
 
 def has_ticket():
-    """Returns whether klist finds a valid ticket, or is not installed."""
+    """Returns whether klist finds a valid ticket, or is not installed.
+
+    Raises subprocess.TimeoutExpired if it does not answer.
+    """
     program = shutil.which("klist")
-    return program is None or subprocess.call([program, "-s"]) == 0
+    return program is None or subprocess.call([program, "-s"], timeout=LIMIT) == 0

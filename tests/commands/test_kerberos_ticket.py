@@ -2,6 +2,7 @@
 
 import pytest
 
+from sparkdl.commands import kerberos_ticket
 from sparkdl.commands.kerberos_ticket import NOTE, check_ticket
 from sparkdl.data.hadoop import tokens
 from tests.data.hadoop.folders import configured
@@ -34,6 +35,16 @@ def test_a_missing_ticket_is_noted(tmp_path, monkeypatch, name):
     klist(tmp_path, monkeypatch, code)
     configured(tmp_path, monkeypatch, core=core)
     assert [*check_ticket(master, known)] == notes
+
+
+def test_a_klist_that_does_not_answer_is_told(tmp_path, monkeypatch):
+    monkeypatch.delenv(tokens.LOCATION, raising=False)
+    monkeypatch.setattr(kerberos_ticket, "LIMIT", 0.2)
+    klist(tmp_path, monkeypatch, 0)
+    (tmp_path / "klist").write_text("#!/bin/sh\nexec /bin/sleep 20\n")
+    configured(tmp_path, monkeypatch, core=SECURE)
+    text = "klist has not answered within 0.2 s, so the Kerberos ticket is not checked"
+    assert [*check_ticket("yarn", {})] == [text]
 
 
 def test_a_configuration_that_cannot_be_read_does_not_stop_a_submission(tmp_path, monkeypatch):
