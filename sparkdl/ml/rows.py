@@ -13,9 +13,7 @@ from sparkdl.ml.params import FitParams
 from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.jobs.slots import is_true
 from sparkdl.spark.records.frame_schema import WHERE, require_one
-from sparkdl.spark.records.records import cure_for_frame, quote_name
-
-CASES = "spark.sql.caseSensitive"
+from sparkdl.spark.records.records import CASES, cure_for_frame, has_column, quote_name
 
 
 def require_frame(dataset: Any) -> None:
@@ -38,7 +36,7 @@ def weights_to_evaluate(stage: Any, dataset: DataFrame) -> str | None:
     As in pyspark.ml, rows without the column have no weights.
     """
     name = weight_column(stage)
-    return name if name in dataset.columns else None
+    return name if name is not None and has_column(dataset, name) else None
 
 
 def indicator_column(stage: FitParams) -> str | None:

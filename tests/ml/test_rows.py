@@ -47,6 +47,18 @@ def test_an_evaluation_refuses_them_too(classified, indexed):
         classified.evaluate(beside(indexed, "INDEX"))
 
 
+def test_weights_in_another_case_are_not_taken_for_none(classified, indexed, spark):
+    other = indexed.toDF(*("W" if name == "w" else name for name in indexed.columns))
+    with pytest.raises(DataError, match="has no column 'w'; .* did you mean 'W'"):
+        classified.evaluate(other)
+    spark.conf.set(CASES, "true")
+    try:
+        found = classified.evaluate(other).figures()
+    finally:
+        spark.conf.unset(CASES)
+    assert found == classified.evaluate(indexed.drop("w")).figures()
+
+
 def test_they_are_two_where_spark_tells_them_apart(data, case_sensitive):
     one = SparkNetworkClassifier(network=classes_conf(), **OPTIONS)
     every = data

@@ -92,7 +92,7 @@ def _stack_column(values, name, schema):
 def _split(schema, chunk, fields):
     """Returns {column: list of values}, as the first record has them."""
     first, labelled = chunk[0], bool(schema.outputs)
-    if (columns := _column_names(first)) is not None:
+    if (columns := column_names(first)) is not None:
         by = attrgetter if hasattr(first, "_fields") else itemgetter
         fields = schema.with_own_name(fields, columns)
         return {name: _column_by_name(chunk, field, columns, by) for name, field in fields.items()}
@@ -110,7 +110,8 @@ def _split(schema, chunk, fields):
     return dict(zip(fields, values, strict=False))
 
 
-def _column_names(record):
+def column_names(record):
+    """Returns the names of a record's columns; None if they have none."""
     if isinstance(record, Mapping):
         return list(record)
     names = getattr(record, "__fields__", None)  # pyspark Row
@@ -138,7 +139,7 @@ def _is_pair(record, labelled):
 
 def _pairs(chunk):
     plain = set(map(type, chunk)) <= {tuple, list}
-    if not plain and any(_column_names(record) is not None for record in chunk):
+    if not plain and any(column_names(record) is not None for record in chunk):
         raise Violation(0, "pairs and named columns in one chunk")  # then record by record
     return zip(*((x, y) for x, y in chunk))
 

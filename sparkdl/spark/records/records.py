@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import pyarrow
@@ -17,6 +18,7 @@ from pyspark.sql import DataFrame
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of
+from sparkdl.data.records.rows import column_names
 from sparkdl.data.source import Source, check_batches
 from sparkdl.data.transforms import Transform
 from sparkdl.data.transforms.compose import as_transform
@@ -27,6 +29,7 @@ from sparkdl.spark.inference.arrow_map import select_columns, with_plain_names
 from sparkdl.spark.jobs.archive_imports import keep_archives_in_task
 from sparkdl.spark.jobs.process_start import note_start
 from sparkdl.spark.jobs.python_start import start_python
+from sparkdl.spark.jobs.slots import is_true
 from sparkdl.spark.records.column_types import arrow_schema, sql_schema
 from sparkdl.spark.records.feature_columns import Columns, join_features
 from sparkdl.spark.records.frame_schema import check_fields
@@ -44,6 +47,7 @@ Weights = str | Mapping[str, str] | None  # a column, or {column of labels: colu
 PACKED_COLUMNS = "packed binary, error string"
 PACKED = arrow_schema(PACKED_COLUMNS)
 KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
+CASES = "spark.sql.caseSensitive"
 # Cures for data of another package, or of none.
 CURES = {
     "pandas": "make one that Spark has: spark.createDataFrame(df)",
@@ -72,6 +76,8 @@ class SparkRecords:
         {column of labels: column}.
     transform : callable, list of transforms or None
         Applied by workers to each minibatch of an RDD or DataFrame; sources have their own.
+    lack_weights : bool
+        Whether records of an RDD may lack the weights, as the first of a partition shows.
 
     Attributes
     ----------
@@ -84,6 +90,7 @@ class SparkRecords:
     label: str = "label"
     weights: Weights = None
     transform: Any = None
+    lack_weights: bool = False
     given: Any = field(init=False)
 
     def __post_init__(self):
@@ -118,7 +125,7 @@ class SparkRecords:
             return self._of_frame(schema)
         if isinstance(self.data, RDD):
             names = {"features": self.features, "label": self.label, "weights": self.weights}
-            read = partial(read_rows, schema, names)
+            read = partial(read_rows, schema, names, self.lack_weights)
             return self.data.mapPartitionsWithIndex(read)
         read = partial(read_splits, schema, self.data.read)
         return split_rdd(sc, self.data.splits()).mapPartitions(read)
@@ -190,22 +197,49 @@ def begin_reading(rows):
 def records_to_evaluate(data, features, label, transform, weights=None):
     """Returns SparkRecords with the columns of a fit; a source has a transform of its own.
 
-    Losses are weighted if a DataFrame has the column `weights`.
+    Losses are weighted if a DataFrame, or the records of an RDD, have the column `weights`.
     """
     if is_frame(data):  # over Spark Connect hasattr is True for any name
-        if isinstance(weights, Mapping):
-            known = {of: name for of, name in weights.items() if name in data.columns} or None
-        else:
-            known = weights if weights in data.columns else None
+        known = known_weights(weights, lambda name: has_column(data, name))
         return SparkRecords(data, features, label, known, transform)
+    if isinstance(data, RDD):
+        return SparkRecords(data, features, label, weights, transform, lack_weights=True)
     change = None if hasattr(data, "splits") else transform
     return SparkRecords(data, features, label, transform=change)
 
 
-def read_rows(schema, names, partition, rows):
+def known_weights(weights, is_known):
+    """Returns the Weights of columns whose names `is_known` accepts, or None."""
+    if isinstance(weights, Mapping):
+        return {of: name for of, name in weights.items() if is_known(name)} or None
+    return weights if weights is not None and is_known(weights) else None
+
+
+def has_column(frame, name):
+    """Returns whether a DataFrame has a column, as Spark looks it up.
+
+    Spark ignores case by default: such a name is refused later, rather than taken for none.
+    """
+    names = frame.columns
+    alike = name.lower() in map(str.lower, names)
+    return name in names or (alike and not is_true(frame.sparkSession.conf.get(CASES)))
+
+
+def read_rows(schema, names, lack_weights, partition, rows):
     """Returns Batches of an RDD's partition."""
     freeze_modules()
-    return until_failure(schema.records(rows, partition, **names))
+    return until_failure(records_of(schema, names, lack_weights, partition, rows))
+
+
+def records_of(schema, names, lack_weights, partition, rows):
+    """Yields Batches of records, with weights unless the first record lacks their columns."""
+    if lack_weights:
+        rows = iter(rows)
+        first = list(islice(rows, 1))
+        columns = [name for one in first for name in column_names(one) or ()]
+        names = names | {"weights": known_weights(names["weights"], columns.__contains__)}
+        rows = chain(first, rows)
+    yield from schema.records(rows, partition, **names)
 
 
 def read_splits(schema, read, splits):

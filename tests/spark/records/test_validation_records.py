@@ -41,6 +41,29 @@ def rows(count=20):
     return [(x.tolist(), int(y)) for x, y in zip(*data(count), strict=True)]
 
 
+def test_weights_count_in_rows_of_an_rdd_as_in_a_dataframe(spark, sc):
+    some = [(x, y, float(i % 3)) for i, (x, y) in enumerate(rows())]
+    frame = spark.createDataFrame(sc.parallelize(some, 3), ["features", "label", "w"])
+
+    def figures(on):
+        net = SparkNetwork(sc, plain(), MASTERS["peers"])
+        history = net.fit(frame, 1, on, weights="w")
+        return history.epochs[0].validation.figures()
+
+    expected, without = figures(frame), figures(frame.drop("w"))
+    assert expected != without
+    assert figures(frame.rdd) == figures(frame.rdd.map(lambda row: row.asDict())) == expected
+    assert figures(frame.rdd.map(lambda row: (row[0], row[1]))) == without
+    assert figures(frame.rdd.map(lambda row: row).repartition(7)) == pytest.approx(expected)
+    with pytest.raises(DataError, match="has no column 'w'; columns are .*; did you mean 'W'"):
+        figures(frame.withColumnRenamed("w", "W"))
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        assert figures(frame.withColumnRenamed("w", "W")) == without
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
 @pytest.mark.parametrize("way", MASTERS)
 def test_each_record_is_read_once_in_a_fit(way, sc, counted):
     count, total = counted
