@@ -115,7 +115,7 @@ def run(tmp_path):
             (tmp_path / f"test_{number}.py").write_text(text)
         command = sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--color=no", *options
         found = {"PATH": "", "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)} | environment
-        done = subprocess.run(command, cwd=tmp_path, env=found, capture_output=True, timeout=120)
+        done = subprocess.run(command, cwd=tmp_path, env=found, capture_output=True, timeout=250)
         text = done.stdout.decode() + done.stderr.decode()
         assert done.returncode == code, text
         return text

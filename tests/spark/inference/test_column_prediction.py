@@ -152,7 +152,7 @@ def test_a_stream_gets_its_columns(spark, uneven, tmp_path):
     stream = spark.readStream.schema(uneven.schema).parquet(f"{tmp_path}/in")
     added = predict_column(stream, Shift(), outputs={"sum": "total"})
     query = added.writeStream.format("memory").queryName("totals").trigger(availableNow=True)
-    query.start().awaitTermination(60)
+    query.start().awaitTermination(200)
     assert sorted(row.total for row in spark.table("totals").collect()) == [0, 3, 3]
 
 
