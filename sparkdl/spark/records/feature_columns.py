@@ -7,7 +7,13 @@ from pyspark.sql.types import BooleanType, ByteType, FloatType, IntegralType, Sh
 from sparkdl.errors import ConfigError, DataError, brief
 from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.inference.arrow_map import are_plain, numbered
-from sparkdl.spark.records.frame_schema import MOST, WHERE, find_columns, is_number
+from sparkdl.spark.records.frame_schema import (
+    MOST,
+    WHERE,
+    cure_for_numbers,
+    find_columns,
+    is_number,
+)
 
 Columns = str | Sequence[str]
 EXACT = FloatType, ByteType, ShortType, BooleanType  # float32 holds all their values
@@ -93,9 +99,10 @@ def kinds_of_columns(fields, names):
     kinds = [fields.fields[place].dataType for place in find_columns(names, fields.names)]
     for name, kind in zip(names, kinds, strict=True):
         if not is_number(kind):
+            cure = cure_for_numbers(name, kind) or "; VectorAssembler also joins vectors"
             raise DataError(
                 f"{WHERE}: column {name!r} must hold one number a row to be one of several "
-                f"features, got {kind.simpleString()}; VectorAssembler also joins vectors"
+                f"features, got {kind.simpleString()}{cure}"
             )
     return kinds
 

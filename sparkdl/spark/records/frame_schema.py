@@ -1,6 +1,7 @@
 """Checks of a DataFrame's schema against a network's, before any job."""
 
 import math
+from functools import partial
 
 from pyspark.sql.types import (
     ArrayType,
@@ -8,9 +9,12 @@ from pyspark.sql.types import (
     BooleanType,
     DateType,
     IntegralType,
+    MapType,
     NumericType,
     StringType,
     StructType,
+    TimestampNTZType,
+    TimestampType,
     UserDefinedType,
 )
 
@@ -75,8 +79,8 @@ def check_features(field, shape, cure="VectorAssembler puts several columns toge
     """
     kind, where = field.dataType, f"{WHERE}: column {field.name!r}"
     if not has_numbers(kind):
-        texts = "; StringIndexer and OneHotEncoder make vectors of texts" if is_text(kind) else ""
-        raise DataError(f"{where} must hold {KINDS}, got {kind.simpleString()}{texts}")
+        cure = cure_for_numbers(field.name, kind)
+        raise DataError(f"{where} must hold {KINDS}, got {kind.simpleString()}{cure}")
     if None in shape:
         return
     size = math.prod(shape)
@@ -120,13 +124,29 @@ def check_label(field, label):
     """Raises DataError if a column's type or number of classes does not match the label's."""
     kind, where = field.dataType, f"{WHERE}: column {field.name!r}"
     if not has_numbers(kind):
-        got = kind.simpleString() + (cure_for_texts(field.name) if is_text(kind) else "")
-        raise DataError(f"{where} must hold numbers, got {got}")
+        cure = cure_for_texts if is_text(kind) else partial(cure_for_numbers, kind=kind)
+        raise DataError(f"{where} must hold numbers, got {kind.simpleString()}{cure(field.name)}")
     names = class_names(field)
     if label.kind == "class" and names and len(names) > label.size:
         got = f"{len(names)}: {list(names[:MOST])}{'...' if len(names) > MOST else ''}"
         cure = f"Output(units={len(names)}) has one for each"
         raise DataError(f"{where} must have at most {label.size} classes, got {got}; {cure}")
+
+
+def cure_for_numbers(name, kind):
+    """Returns "; " and how to make numbers from a column of a Spark type; "" for other types."""
+    if is_text(kind):
+        return "; StringIndexer and OneHotEncoder make vectors of texts"
+    if isinstance(kind, DateType):
+        return f"; F.unix_date({name!r}) makes days of dates"
+    if isinstance(kind, TimestampType | TimestampNTZType):
+        makes = f"F.unix_date(F.to_date({name!r})) makes days of times, F.hour({name!r}) hours"
+        return f"; {makes}, in the session's time zone"
+    if isinstance(kind, StructType):
+        return f"; select('*', F.col({name!r})['a field']) makes a column of a field"
+    if isinstance(kind, MapType):
+        return f"; F.col({name!r})['a key'] makes a column of the values of a key"
+    return ""
 
 
 def cure_for_texts(name):

@@ -179,7 +179,7 @@ WRONG = {
         DataError,
         "no column 'texts'.*did you mean 'text'",
     ),
-    "texts": (["a", "text"], DataError, "'text' must hold one number a row.*got string"),
+    "texts": (["a", "text"], DataError, "'text' must hold one number a .*string; StringIndexer"),
     "vectors": (["a", "list"], DataError, "'list' must hold one number a row.*VectorAssembler"),
 }
 

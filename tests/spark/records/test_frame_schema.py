@@ -15,6 +15,7 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampType,
 )
 
 from sparkdl.data.records.label import Label
@@ -72,10 +73,21 @@ BAD = {
         "StringIndexer and OneHotEncoder make vectors of texts",
     ),
     "lists of texts": (fields(ArrayType(StringType())), "binary, got array<string>"),
-    "features that are dates": (fields(DateType()), "binary, got date"),
+    "features that are dates": (
+        fields(DateType()),
+        "binary, got date; F.unix_date('x') makes days of dates",
+    ),
+    "features that are times": (
+        fields(TimestampType()),
+        "binary, got timestamp; F.unix_date(F.to_date('x')) makes days of times, F.hour('x') hours",
+    ),
     "features that are maps": (
         fields(MapType(StringType(), DoubleType())),
-        "binary, got map<string,double>",
+        "binary, got map<string,double>; F.col('x')['a key'] makes a column of the values",
+    ),
+    "features that are structs": (
+        fields(StructType([StructField("a", DoubleType())])),
+        "binary, got struct<a:double>; select('*', F.col('x')['a field']) makes a column of a",
     ),
     "one number": (
         fields(DoubleType()),
@@ -92,7 +104,10 @@ BAD = {
         "StringIndexer(inputCol='y', outputCol='y_index'), then label='y_index', of a stage "
         "labelCol='y_index'",
     ),
-    "labels that are dates": (fields(y=DateType()), "column 'y' must hold numbers, got date"),
+    "labels that are dates": (
+        fields(y=DateType()),
+        "column 'y' must hold numbers, got date; F.unix_date('y') makes days",
+    ),
     "more classes": (
         fields(y_attr=attr(vals=["p", "q", "r", "s", "t"])),
         "must have at most 3 classes, got 5: ['p', 'q', 'r', 's']...; Output(units=5) has one",
