@@ -68,10 +68,10 @@ class Ragged:
 
     def _require_steps(self, steps, shape, what):
         """Raises Violation unless values with a step axis have steps of `shape`, or flat ones."""
-        got, size = self.values.shape[1:], math.prod(shape)
-        numbers, row = math.prod(got), int(np.argmax(self.lengths > 0))
         if not self.lengths.any():
             return
+        got, size = self.values.shape[1:], math.prod(shape)
+        numbers, row = math.prod(got), int(np.argmax(self.lengths > 0))
         if numbers != size:
             turned = numbers <= steps and (self.lengths == size).all()
             cure = "; transpose them" if turned else ""

@@ -87,6 +87,14 @@ def test_sequences_that_are_all_of_one_length_have_a_mask_too():
     assert found.features.shape == (3, T, F)
 
 
+@pytest.mark.parametrize("steps", [0, 2, T])
+def test_a_batch_without_records_may_have_any_number_of_steps(steps):
+    found = SCHEMA.check(Batch.of(np.ones((0, steps, F)), np.ones((0, steps))), "here")
+    shapes = {name: column.shape for name, column in found.columns.items()}
+    sequences = {"features": (0, T, F), "labels": (0, T)}
+    assert shapes == sequences | {"mask": (0, T), "labels_mask": (0, T)}
+
+
 def test_a_mask_that_is_there_is_taken():
     mask = np.array([[1, 1, 0, 1], [0, 1, 1, 0]])
     raw = Arrays({"features": np.ones((2, T, F)), "mask": mask}, np.ones((2, T)))
