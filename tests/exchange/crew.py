@@ -10,10 +10,10 @@ from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
 from tests.support.processes import forking
 
 SECRET = b"a secret of the tests"
-TOGETHER = 30.0  # seconds within which all processes must reach the meeting points
+TOGETHER = 120.0  # seconds within which all processes must reach the meeting points
 
 
-def crew(size, function, *arguments, limit=60.0, spare=(), secrets=None, **options):
+def crew(size, function, *arguments, limit=250.0, spare=(), secrets=None, **options):
     """[what function(group, *arguments) returned, or the exception it raised] by rank.
 
     A process that ended without either, or not within `limit` seconds, gives None. Ranks in `spare`

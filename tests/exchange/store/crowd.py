@@ -31,7 +31,7 @@ def in_threads(size, work, servers=None, **options):
         return together(size, run)
 
 
-def in_processes(size, folder, work, *args, limit=60.0, allow=(), **options):
+def in_processes(size, folder, work, *args, limit=250.0, allow=(), **options):
     """Returns {rank: work(store, *args)}, each in a process of its own.
 
     An exception becomes a result, as text. Ranks in `allow` may end without a result.
@@ -65,9 +65,9 @@ def collected(results, ranks, end):
 
 def life(rank, size, folder, work, args, options, results):
     os.environ["OMP_NUM_THREADS"] = "1"
-    with Endpoint(SECRET, timeout=30.0) as endpoint:
+    with Endpoint(SECRET, timeout=120.0) as endpoint:
         told = f"{endpoint.address[0]} {endpoint.address[1]}"
-        lines = FileRendezvous(folder, rank, size).all_gather(told, 30.0)
+        lines = FileRendezvous(folder, rank, size).all_gather(told, 120.0)
         addresses = {i: (line.split()[0], int(line.split()[1])) for i, line in enumerate(lines)}
         try:
             with opened(Places(endpoint, rank, size, addresses), **options) as store:

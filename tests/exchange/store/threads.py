@@ -3,7 +3,7 @@
 import threading
 from concurrent.futures import Future, wait
 
-LIMIT = 60.0  # seconds
+LIMIT = 250.0  # seconds
 
 
 def start(function, *args):
