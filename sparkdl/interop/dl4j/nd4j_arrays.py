@@ -81,7 +81,10 @@ class JavaStream:
 
     def shape(self):
         """Reads (shape, order) of an array."""
-        given = [int(n) for n in self.buffer()]
+        values = self.buffer()
+        if values.dtype.kind != "i":
+            raise DataError(f"{self.where}: the shape of an array must be integers")
+        given = [int(n) for n in values]
         rank = given[0] if given else -1
         if not 0 <= rank <= AXES or len(given) != 2 * rank + 4:
             raise DataError(f"{self.where}: must be the shape of an array, got {given[:8]}")

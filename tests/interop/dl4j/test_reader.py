@@ -135,6 +135,9 @@ DAMAGED = {
     "must be JSON": {"configuration.json": "{"},
     "must be of a MultiLayerNetwork or a ComputationGraph": {"configuration.json": "{}"},
     "must be an array of ND4J, got 'x'": {"coefficients.bin": b"\x00\x01x"},
+    "the shape of an array must be integers": {
+        "coefficients.bin": b"\x00\x04HEAP\x00\x00\x00\x01\x00\x05FLOAT\x7f\xc0\x00\x00"  # NaN
+    },
     "must have 2 bytes from 0 on": {"updaterState.bin": b""},
     "must be a normalizer of version 1": {"normalizer.bin": b"\x00\x01x\x00\x00\x00\x01"},
 }
