@@ -8,18 +8,39 @@ from sparkdl.interop.keras.options import Options, refuse_custom
 
 MODELS = ("Sequential", "Functional", "Model")
 MOST = 3000  # layers per model
+RANDOM = ("Dropout", "Dropout1D", "Dropout2D", "Dropout3D", "GaussianNoise")  # ends of classes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
     """One call of a layer: (layer, call, output) of each input tensor, and the arguments.
 
-    `roles` has the names of sources given by keyword.
+    `roles` has the names of sources given by keyword, `masks` the tensors of the keyword `mask`,
+    as of sources. Keras names there the masks that it passes on by itself, too.
     """
 
     sources: tuple
     options: dict = field(default_factory=dict)
     roles: tuple = ()
+    masks: tuple = ()
+
+    def check(self, names):
+        """Refuses what no layer of sparkdl does in a single call; `names` are the model's layers.
+
+        Raises
+        ------
+        UnsupportedError
+            For a mask that the model computes, or training in predictions.
+        """
+        if any(name in names for name, *_ in self.masks):
+            raise UnsupportedError("a mask given in a call is not supported; Masking makes one")
+        if self.options.get("training") not in (None, False):
+            raise UnsupportedError("a call with training=True is not supported")
+
+    @property
+    def is_inference(self):
+        """Whether its author asked for training=False; Keras itself adds it beside a mask."""
+        return self.options.get("training") is False and not self.masks
 
 
 class LayerConfig:
@@ -190,6 +211,18 @@ def is_tensor(value):
     )
 
 
+def acts_in_training(document):
+    """Returns whether a layer, or one inside, does something else in training; frozen means do."""
+    if isinstance(document, list):
+        return any(map(acts_in_training, document))
+    if not isinstance(document, dict):
+        return False
+    kind = document.get("class_name")
+    moves = kind == "BatchNormalization" and is_trainable(document)
+    at_random = isinstance(kind, str) and kind.endswith(RANDOM)
+    return moves or at_random or any(map(acts_in_training, document.values()))
+
+
 def calls_in(document):
     """Returns the Calls of a layer in a functional model."""
     nodes = document.get("inbound_nodes", []) if isinstance(document, dict) else []
@@ -209,11 +242,13 @@ def new_call(node):
     roles = {name: history(value) for name, value in kwargs.items()}
     named = tuple((name, at) for name, ats in roles.items() for at in ats if name != "mask")
     plain = {name: value for name, value in kwargs.items() if not roles[name]}
-    if any(roles.get("mask", ())):
+    masks = tuple(roles.get("mask", ()))
+    if masks:
         plain["mask"] = "a tensor"
     plain |= {f"argument {i}": one for i, one in enumerate(args) if not history(one)}
     sources = (*found, *(at for _, at in named))
-    return Call(sources=sources, options=plain, roles=tuple(name for name, _ in named))
+    names = tuple(name for name, _ in named)
+    return Call(sources=sources, options=plain, roles=names, masks=masks)
 
 
 def history(value):

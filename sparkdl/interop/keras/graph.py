@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
-from sparkdl.interop.keras.calls import calls_of, is_model, is_trainable
+from sparkdl.interop.keras.calls import acts_in_training, calls_of, is_model, is_trainable
 from sparkdl.interop.keras.layers import RULES
 from sparkdl.interop.keras.places import Place, channels_first, channels_last
 from sparkdl.interop.translated_network import MISTAKES, only_input, take_name
@@ -52,6 +52,7 @@ class Scope:
     legacy: str = ""
     trainable: bool = True
     rank: tuple = ()
+    names: frozenset = frozenset()  # of the model's layers
     used: dict = field(default_factory=dict)
 
     def group(self, kind):
@@ -69,6 +70,7 @@ class GraphTranslation:
         self.build = GraphBuilder()
         self.taken, self.refused, self.owners, self.groups = [], [], {}, {}
         self.turned, self.names, self.output_names = {}, set(), []
+        self.notes = []
         self.repeating = []  # layers that, in Keras, repeat their last output at masked steps
 
     @property
@@ -91,7 +93,8 @@ class GraphTranslation:
         """
         layers, sources, outputs = calls_of(document)
         scope = scope or Scope(trainable=is_trainable(document))
-        tensors = {}
+        inner = [*layers, *(layer for layer, _ in sources)]
+        scope.names, tensors = frozenset(layer.name for layer in inner), {}
         for layer in layers:
             self.groups[scope.path, layer.name] = scope.group(layer.kind)
         for i, (layer, at) in enumerate(sources):
@@ -138,6 +141,9 @@ class GraphTranslation:
             layer.refuse_custom()
             if not is_model(layer.kind):
                 rule_of(layer.kind)
+            call.check(scope.names)
+            if call.is_inference and acts_in_training(layer.document):
+                self.notes.append(f"{layer.name} trains, although its call has training=False")
             if any(place is None for place in given):  # after an unsupported layer
                 return [None]
             if is_model(layer.kind):

@@ -99,7 +99,7 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
         network=network,
         outputs=tuple(found.outputs),
         metrics=tuple(found.metrics),
-        notes=(*found.notes, *note_masked_steps(graph, places)),
+        notes=(*found.notes, *graph.notes, *note_masked_steps(graph, places)),
     )
 
 

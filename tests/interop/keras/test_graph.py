@@ -94,3 +94,26 @@ def test_a_mask_given_by_its_place_is_refused():
     model = keras.Model([x, mask], L.MultiHeadAttention(2, 2)(x, x, x, mask))
     with pytest.raises(UnsupportedError, match="a mask is not supported"):
         read_keras(model.to_json())
+
+
+def test_a_mask_that_the_model_computes_is_refused():
+    """It was dropped: the network then read all steps."""
+    x, mask = keras.Input(STEPS), keras.Input(STEPS[:1], dtype="bool")
+    model = keras.Model([x, mask], L.GRU(3)(x, mask=mask))
+    with pytest.raises(UnsupportedError, match="a mask given in a call is not supported"):
+        read_keras(model.to_json())
+
+
+def test_training_in_a_call_is_refused_or_noted():
+    """Such a dropout also acts in predictions, or never."""
+    x = keras.Input(STEPS)
+    model = keras.Model(x, L.Dropout(0.5)(x, training=True))
+    with pytest.raises(UnsupportedError, match="dropout.*: a call with training=True"):
+        read_keras(model.to_json())
+    inner = keras.Sequential([x, L.Dense(3), L.BatchNormalization()], name="base")
+    model = keras.Model(x, inner(x, training=False))
+    assert read_keras(model.to_json()).notes == (
+        "base trains, although its call has training=False",
+    )
+    inner.trainable = False
+    assert read_keras(model.to_json()).notes == ()
