@@ -53,7 +53,10 @@ def test_a_port_where_nobody_listens_is_named():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert list(failed_connection("here", "127.0.0.1", port)) == []
-    [sentence] = failed_connection("here", "127.0.0.1", port)
+    with socket.socket() as reserved:  # nobody else listens there meanwhile
+        reserved.bind(("127.0.0.1", 0))
+        port = reserved.getsockname()[1]
+        [sentence] = failed_connection("here", "127.0.0.1", port)
     assert f"here cannot connect to 127.0.0.1:{port}: " in sentence
 
 

@@ -14,8 +14,8 @@ def ask_nobody():
     """Calls a JVM at an address where nothing listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-    JavaGateway(gateway_parameters=GatewayParameters(port=port)).jvm.System.currentTimeMillis()
+        port = taken.getsockname()[1]  # reserved, so nobody else listens there meanwhile
+        JavaGateway(gateway_parameters=GatewayParameters(port=port)).jvm.System.currentTimeMillis()
 
 
 def answer_nothing():
