@@ -6,8 +6,10 @@ from sparkdl.commands.options.data_argument import parse_data
 from sparkdl.data import files
 from sparkdl.errors import ConfigError
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.inference.predictions import check_layers, layer_parts, prediction_parts
 from sparkdl.spark.jobs.job import job
-from sparkdl.spark.records.data_frames import as_frame, uri
+from sparkdl.spark.records.data_frames import uri
+from sparkdl.spark.records.source_frame import as_frame
 from sparkdl.spark.session import session
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -22,23 +24,28 @@ def evaluate(arguments):
 
 def predict(arguments):
     """Writes a model's predictions for each record as Parquet files."""
-    write(arguments, lambda net, frame, column: net.predict(frame, features=column))
+    write(arguments, prediction_parts)
 
 
 def features(arguments):
     """Writes the outputs of layers for each record as Parquet files."""
-    layers = arguments.layers
-    write(arguments, lambda net, frame, column: net.features(frame, layers, features=column))
+    write(arguments, lambda conf: layer_parts(check_layers(conf, arguments.layers)))
 
 
-def write(arguments, compute):
-    """Writes compute(net, DataFrame, features column) to `arguments.output`."""
+def write(arguments, parts_of):
+    """Writes records without their features, with columns of a network, to `arguments.output`.
+
+    `parts_of` is a function of the conf, such as `prediction_parts`.
+    """
     files.check_free(arguments.output, ConfigError)
     with open_use(arguments) as (spark, net, data):
-        frame, column = as_frame(spark, data, net.conf)
-        predictions = compute(net, frame, column).drop(column)
+        source = as_frame(spark, data, net.conf)
+        kept = [name for name in source.fields.names if name != source.column]
+        new, compute, layers = parts_of(net.conf)
+        parts = source.column, net.network.transform, new, compute
+        function = net.column_function(source.fields, *parts, keep=kept, layers=layers)
         with job(spark.sparkContext, arguments.command, "the job"):
-            predictions.write.parquet(uri(arguments.output))
+            source.map(*function).write.parquet(uri(arguments.output))
     lines = format_devices("tasks", net.devices), f"wrote {arguments.output}"
     print(*filter(None, lines), sep="\n")
 

@@ -184,8 +184,9 @@ class SparkNetwork(NetworkInUse):
             uses their names. `features` may be a list of a DataFrame's columns of numbers, which
             needs no VectorAssembler. Weights are factors of the examples' losses, and count in
             figures of evaluations: of held-out records, and of a `validation` DataFrame or RDD
-            that has the column. Of several columns of labels they may be {column of labels: column}, as
-            Keras's sample_weight: factors of the losses of the outputs that read these labels.
+            that has the column. Of several columns of labels they may be {column of labels:
+            column}, as Keras's sample_weight: factors of the losses of the outputs that read these
+            labels.
         transform : callable or list of transforms, optional
             Function that workers apply to minibatches of an RDD or DataFrame, or several; see
             sparkdl.transforms. `evaluate`, `predict` and `features` apply it too unless given

@@ -102,10 +102,8 @@ class NetworkInUse(NetworkEvaluation, ExampleLosses):
         require_running(self.sc)
         transform = self.transform_for(data, transform)
         if is_frame(data):
-            new = predictions.prediction_fields(self.conf, prediction, probability)
-            compute = partial(predictions.prediction_columns, [field.name for field in new])
-            layers = [self.conf.output.name]
-            return self._add_columns(data, features, transform, new, compute, device, keep, layers)
+            parts = predictions.prediction_parts(self.conf, prediction, probability)
+            return self._add_columns(data, features, transform, parts, device, keep)
         self._require_context(data)
         predictions.require_all(keep, data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
@@ -150,9 +148,8 @@ class NetworkInUse(NetworkEvaluation, ExampleLosses):
         layers = predictions.check_layers(self.conf, layers)
         transform = self.transform_for(data, transform)
         if is_frame(data):
-            new = [predictions.numbers(name) for name in layers]
-            compute = partial(predictions.layer_columns, layers)
-            return self._add_columns(data, features, transform, new, compute, device, keep, layers)
+            parts = predictions.layer_parts(layers)
+            return self._add_columns(data, features, transform, parts, device, keep)
         self._require_context(data)
         predictions.require_all(keep, data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
@@ -194,13 +191,14 @@ class NetworkInUse(NetworkEvaluation, ExampleLosses):
             return self.network.transform
         return as_transform(given)
 
-    def _add_columns(self, frame, features, transform, new, compute, device, keep, layers):
+    def _add_columns(self, frame, features, transform, parts, device, keep):
         schema = schema_of(self.conf, labels=False, transform=transform)
         frame, features, keep = join_beside(frame, features, keep)
         columns = schema.fields(features, names=frame.columns)
         frame = predictions.narrow_frame(frame, columns.values(), keep)
-        parts = features, transform, new, compute, device, keep, layers
-        return map_in_arrow(frame, *self.column_function(frame.schema, *parts))
+        new, compute, layers = parts
+        given = features, transform, new, compute, device, keep, layers
+        return map_in_arrow(frame, *self.column_function(frame.schema, *given))
 
     def column_function(
         self,

@@ -267,6 +267,20 @@ def prediction_fields(conf, prediction="prediction", probability="probability"):
     return [number(prediction) if single and conf.output_size == 1 else numbers(prediction)]
 
 
+def prediction_parts(conf, prediction="prediction", probability="probability"):
+    """Returns what `column_function` needs to predict: (new columns, `compute`, layers).
+
+    `compute` receives a shared model and a transform before the Batches.
+    """
+    new = prediction_fields(conf, prediction, probability)
+    return new, partial(prediction_columns, [field.name for field in new]), [conf.output.name]
+
+
+def layer_parts(layers):
+    """Returns what `column_function` needs for the outputs of layers, as `prediction_parts`."""
+    return [numbers(name) for name in layers], partial(layer_columns, layers), layers
+
+
 def number(name):
     return StructField(name, DoubleType(), True)
 

@@ -1,4 +1,4 @@
-"""Sources as DataFrames, for users who keep other columns or write files."""
+"""DataFrames of Parquet files, of which each keeps all its columns; paths and columns for Spark."""
 
 import re
 from functools import partial, reduce
@@ -8,59 +8,18 @@ import pyarrow
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
     ArrayType,
-    FloatType,
     NullType,
     NumericType,
-    StructField,
     StructType,
 )
 
-from sparkdl.data import Parquet, files
-from sparkdl.data.readers.encodings.arrow_columns import table_batch
+from sparkdl.data import files
 from sparkdl.data.readers.tables.parquet import file_schemas
-from sparkdl.data.source import check_batches
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import DataError
 from sparkdl.spark.jobs.slots import is_true
-from sparkdl.spark.records.locality import split_frame, splits_in
-from sparkdl.training.inputs.schema import schema_of
-from sparkdl.training.inputs.targets import without_absent_labels
 
 ENDING = "*.[pP][aA][rR][qQ][uU][eE][tT]"  # pattern of the files that `Parquet` takes
 HALVES = re.compile(r"\bhalffloat\b(?!:)")  # in Arrow's text of a type, except as a field's name
-
-
-def as_frame(spark, source, conf):
-    """Returns a source as a DataFrame with transformed features, and the name of their column.
-
-    Parquet keeps all its columns. Other sources give id (partition << 40 | position), label if they
-    have one, and features.
-    """
-    if isinstance(source, Parquet):
-        column, wanted = source.features, filter(None, (source.features, source.label))
-        frame = parquet_frame(spark, source.path, tuple(wanted))
-        return transform_frame(frame, column, source.transform, conf), column
-    schema = record_schema(source, conf)
-    if "features" not in schema.inputs:
-        names = list(schema.inputs)
-        raise ConfigError(f"a network used as a column's function must have one input, got {names}")
-    kind = label_type(schema)
-    read = partial(read_tables, source.read, source.transform, schema)
-    frame = split_frame(spark, source.splits())
-    return frame.mapInArrow(read, f"id long{kind}, features array<float>"), "features"
-
-
-def record_schema(source, conf):
-    """Returns the Schema of a source's records; only arrays may lack labels."""
-    labelled = getattr(source, "labels", True) is not None
-    return schema_of(conf, labelled, source.transform)
-
-
-def label_type(schema):
-    """Returns the label column in a Spark schema text, or "" without one."""
-    label = schema.outputs.get("labels")  # labels of several outputs are left out
-    if label is None:
-        return ""
-    return ", label int" if label.kind == "class" and not label.shape else ", label array<float>"
 
 
 def uri(path):
@@ -166,50 +125,6 @@ def folder_columns(path, file):
 def literal(path):
     """Returns a path escaped for Spark's readers, which would take a[1] as a pattern."""
     return re.sub(r"[][{}*?\\]", r"\\\g<0>", path)
-
-
-def transform_frame(frame, column, transform, conf):
-    """Returns the frame with its column of features transformed."""
-    if transform is None:
-        return frame
-    new = StructField(column, ArrayType(FloatType()))
-    fields = [new if field.name == column else field for field in frame.schema.fields]
-    schema = schema_of(conf, labels=False, transform=transform)
-    change = partial(change_tables, column, transform, schema, conf)
-    return frame.mapInArrow(change, StructType(fields))
-
-
-def change_tables(column, transform, schema, conf, tables):
-    """Yields Arrow tables with transformed features."""
-    for table in tables:
-        if table.num_rows:
-            batch = table_batch(table, {"features": column}, "Parquet", 0)
-            checked = schema.check(batch, "Parquet")
-            changed = without_absent_labels(transform, checked, conf)(checked)
-            new = list_column(rows(changed.features))
-            yield table.set_column(table.schema.get_field_index(column), column, new)
-
-
-def read_tables(read, transform, schema, tables):
-    """Yields Arrow tables of the records of the splits in `tables`."""
-    for split in splits_in(tables):
-        for batch in check_batches(read, split, schema):
-            yield as_table(batch if transform is None else transform(batch))
-
-
-def as_table(batch):
-    """Returns a Batch as an Arrow record batch."""
-    columns = {"id": pyarrow.array(batch.ids.astype(np.int64))}
-    if batch.labels is not None:
-        labels = batch.labels
-        columns["label"] = pyarrow.array(labels) if labels.ndim == 1 else list_column(rows(labels))
-    columns["features"] = list_column(rows(batch.features))
-    return pyarrow.RecordBatch.from_pydict(columns)
-
-
-def rows(array):
-    """Returns (n, ...) as float32 (n, numbers)."""
-    return array.reshape(len(array), -1).astype(np.float32)
 
 
 def list_column(array):

@@ -12,12 +12,12 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 from sparkdl.data import Batch, Parquet
 from sparkdl.errors import DataError
 from sparkdl.spark.records.data_frames import (
-    as_frame,
     folder_columns,
     parquet_frame,
     require_fitting_types,
     uri,
 )
+from sparkdl.spark.records.source_frame import as_frame
 
 NAMES = [
     *["a b", "é", "a%20b", "100%", "a#b", "a[1]", "a{b,c}", "a*", "a?", "a\\b"],
@@ -55,8 +55,7 @@ def test_all_files_that_the_reader_takes_are_in_the_frame(spark, tmp_path, tree)
     for number, (name, values) in enumerate(TREES[tree].items()):
         write(tmp_path / name, number)
         wanted |= {} if values is None else {number: values}
-    frame, column = as_frame(spark, Parquet(str(tmp_path), label=None), None)
-    assert column == "features"
+    frame = as_frame(spark, Parquet(str(tmp_path), label=None), None).frame
     found = [row.asDict() for row in frame.drop("features").collect()]
     columns = {name: None for values in wanted.values() for name in values}
     assert {row.pop("number"): row for row in found} == {n: columns | v for n, v in wanted.items()}
@@ -81,8 +80,8 @@ def test_numbers_of_several_types_have_the_widest(spark, tmp_path):
         table(large, double, pa.int64(), z="x", s={"b": "y", "a": 1.5}), tmp_path / "b.parquet"
     )
     pq.write_table(table(7, pa.list_(pa.int16()), pa.int32()), tmp_path / "c/d.parquet")
-    frame, column = as_frame(spark, Parquet(str(tmp_path)), None)
-    found = {tuple(row[column]): (row.label, row.z, row.s) for row in frame.collect()}
+    frame = as_frame(spark, Parquet(str(tmp_path)), None).frame
+    found = {tuple(row.features): (row.label, row.z, row.s) for row in frame.collect()}
     assert found == {
         (0.5, 1.0): (1, None, (1.0, None)),
         (large, 1.0): (1, "x", (1.5, "y")),
@@ -129,7 +128,7 @@ def test_columns_whose_case_differs_are_two_where_spark_is_told_so(spark, tmp_pa
     before = spark.conf.get("spark.sql.caseSensitive")
     spark.conf.set("spark.sql.caseSensitive", "True")
     try:
-        frame, _ = as_frame(spark, Parquet(str(tmp_path)), None)
+        frame = as_frame(spark, Parquet(str(tmp_path)), None).frame
         assert {(row.zz, row.zZ) for row in frame.collect()} == {(1, None), (None, "1")}
     finally:
         spark.conf.set("spark.sql.caseSensitive", before)

@@ -19,8 +19,8 @@ from sparkdl.errors import DataError
 from sparkdl.nn import Dense, Output
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.records import locality
-from sparkdl.spark.records.data_frames import as_frame
 from sparkdl.spark.records.kept_data import clear_kept_data
+from sparkdl.spark.records.source_frame import as_frame
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -228,8 +228,8 @@ def test_small_files_that_share_a_task(master, spark, tmp_path, monkeypatch):
         net = SparkNetwork(spark, rich(), master)
         history = net.fit(data, epochs=2, validation=data)
         assert net.predict(data).getNumPartitions() == tasks
-        assert as_frame(spark, data, rich())[0].rdd.getNumPartitions() == tasks
-        ids = [row.id for row in as_frame(spark, data, rich())[0].collect()]
+        assert as_frame(spark, data, rich()).frame.rdd.getNumPartitions() == tasks
+        ids = [row.id for row in as_frame(spark, data, rich()).frame.collect()]
         assert ids == [i << 40 for i in range(26)]
         losses = [epoch.validation.loss for epoch in history.epochs]
         found.append((net.network.state, losses, net.predict(data).collect(), net.evaluate(data)))

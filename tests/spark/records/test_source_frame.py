@@ -1,0 +1,87 @@
+"""Sources as DataFrames: what the pass that reads computes equals what their frame gives."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sparkdl.data import Arrays, Csv, Parquet, Scale
+from sparkdl.errors import ConfigError
+from sparkdl.nn import GraphBuilder, Merge, Output
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.inference.predictions import layer_parts, prediction_parts
+from sparkdl.spark.records.source_frame import as_frame
+from tests.spark.networks import data, rich
+
+ROWS = 26
+HALF = Scale(factor=0.5)
+
+
+def csv(folder, x, y, **options):
+    lines = [",".join(map(str, [*row.tolist(), label])) for row, label in zip(x, y, strict=True)]
+    (folder / "a.csv").write_text("\n".join(["a,b,c,d,e,f,label", *lines]))
+    return Csv(str(folder), **options)
+
+
+def parquet(folder, x, y, **options):
+    names = [f"record {i}" for i in range(len(x))]
+    columns = {"features": x.tolist(), "label": y, "name": names}
+    pq.write_table(pa.table(columns), folder / "a.parquet", row_group_size=7)
+    return Parquet(str(folder), **options)
+
+
+SOURCES = {  # (function, options, columns beside the features)
+    "csv": (csv, {}, ["id", "label"]),
+    "csv, scaled": (csv, {"transform": HALF}, ["id", "label"]),
+    "parquet": (parquet, {}, ["label", "name"]),
+    "parquet, scaled": (parquet, {"transform": HALF}, ["label", "name"]),
+    "arrays": (lambda _, x, y: Arrays(x, y), {}, ["id", "label"]),
+    "arrays without labels": (lambda _, x, y: Arrays(x), {}, ["id"]),
+}
+PARTS = {
+    "predictions": (prediction_parts, lambda net, frame: net.predict(frame)),
+    "layers": (
+        lambda _: layer_parts(["dense_1"]),
+        lambda net, frame: net.features(frame, "dense_1"),
+    ),
+}
+
+
+def passes(frame):
+    """Returns how often the rows of a frame go through Python."""
+    return frame._jdf.queryExecution().optimizedPlan().toString().count("MapInArrow")
+
+
+@pytest.mark.parametrize("what", PARTS)
+@pytest.mark.parametrize("name", SOURCES)
+def test_one_pass_reads_and_computes(spark, tmp_path, name, what):
+    make, options, kept = SOURCES[name]
+    source = as_frame(spark, make(tmp_path, *data(ROWS), **options), rich())
+    net, (parts_of, apart) = SparkNetwork(spark, rich()), PARTS[what]
+    new, compute, layers = parts_of(net.conf)
+    function = net.column_function(
+        source.fields, source.column, None, new, compute, keep=kept, layers=layers
+    )
+    found, wanted = source.map(*function), apart(net, source.frame).drop(source.column)
+    assert found.columns == wanted.columns == [*kept, *(field.name for field in new)]
+    assert sorted(found.collect()) == sorted(wanted.collect()) and found.count() == ROWS
+    assert passes(found) == 1
+
+
+def test_the_fields_are_those_of_the_frame(spark, tmp_path):
+    for number, (make, options, _) in enumerate(SOURCES.values()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        source = as_frame(spark, make(folder, *data(ROWS), **options), rich())
+        assert source.fields == source.frame.schema
+        np.testing.assert_array_equal(len(source.frame.collect()), ROWS)
+
+
+def test_several_inputs_are_no_column(spark):
+    build = GraphBuilder(a=(2,), b=(2,))
+    build.add(Merge(), "a", "b", name="both")
+    build.add(Output(units=2), "both", name="out")
+    x = np.zeros((3, 2), np.float32)
+    source = Arrays({"a": x, "b": x}, np.zeros(3, np.int32))
+    with pytest.raises(ConfigError, match=r"must have one input, got \['a', 'b'\]"):
+        as_frame(spark, source, build.conf())
