@@ -31,7 +31,8 @@ from sparkdl.nn.optimization.weight_average import averaged_groups
 from sparkdl.training.rounds.replica import replica_for
 from sparkdl.training.saving.stored_tables import read_tables
 
-# Options without effect on the weights. The actual number of workers is checked elsewhere.
+# Options without effect on the weights, but for rounding by `recompute`. The number of workers is
+# checked elsewhere.
 WITHOUT_EFFECT = {
     "prefetch",
     "storage_level",
