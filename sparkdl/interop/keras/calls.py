@@ -24,16 +24,8 @@ class Call:
     roles: tuple = ()
     masks: tuple = ()
 
-    def check(self, names):
-        """Refuses what no layer of sparkdl does in a single call; `names` are the model's layers.
-
-        Raises
-        ------
-        UnsupportedError
-            For a mask that the model computes, or training in predictions.
-        """
-        if any(name in names for name, *_ in self.masks):
-            raise UnsupportedError("a mask given in a call is not supported; Masking makes one")
+    def refuse_training(self):
+        """Raises UnsupportedError for a call that trains in predictions."""
         if self.options.get("training") not in (None, False):
             raise UnsupportedError("a call with training=True is not supported")
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
+from sparkdl.interop.keras.automatic_masks import AutomaticMasks
 from sparkdl.interop.keras.calls import acts_in_training, calls_of, is_model, is_trainable
 from sparkdl.interop.keras.layers import RULES
 from sparkdl.interop.keras.places import Place, channels_first, channels_last
@@ -52,7 +53,7 @@ class Scope:
     legacy: str = ""
     trainable: bool = True
     rank: tuple = ()
-    names: frozenset = frozenset()  # of the model's layers
+    masks: AutomaticMasks | None = None
     used: dict = field(default_factory=dict)
 
     def group(self, kind):
@@ -94,7 +95,7 @@ class GraphTranslation:
         layers, sources, outputs = calls_of(document)
         scope = scope or Scope(trainable=is_trainable(document))
         inner = [*layers, *(layer for layer, _ in sources)]
-        scope.names, tensors = frozenset(layer.name for layer in inner), {}
+        scope.masks, tensors = AutomaticMasks(inner, outputs), {}
         for layer in layers:
             self.groups[scope.path, layer.name] = scope.group(layer.kind)
         for i, (layer, at) in enumerate(sources):
@@ -115,6 +116,7 @@ class GraphTranslation:
                 continue
             given = self.call(layer, call, [tensors[at] for at in call.sources], scope)
             tensors |= {(layer.name, number, i): one for i, one in enumerate(given)}
+            scope.masks.carry(layer, number, call)
         if len(later) == len(waiting):
             names = sorted({layer.name for layer, _, _ in later})
             raise DataError(
@@ -137,11 +139,14 @@ class GraphTranslation:
 
     def call(self, layer, call, given, scope):
         """Adds the vertices of one call of a layer, or records why it is not supported."""
+        if layer.name in scope.masks.operations:
+            return [None]
         try:
             layer.refuse_custom()
             if not is_model(layer.kind):
                 rule_of(layer.kind)
-            call.check(scope.names)
+            call.refuse_training()
+            scope.masks.check(call, given)
             if call.is_inference and acts_in_training(layer.document):
                 self.notes.append(f"{layer.name} trains, although its call has training=False")
             if any(place is None for place in given):  # after an unsupported layer
