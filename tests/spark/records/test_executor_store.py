@@ -21,6 +21,7 @@ from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from tests.spark.networks import arrays, data, plain
+from tests.spark.records import conftest
 from tests.spark.records.folders import stored_folders
 from tests.support.waiting import until
 
@@ -70,7 +71,11 @@ def test_splits_that_share_a_task_give_the_same_blocks(spark, repartition, monke
 
 
 def nothing_is_left(sc):
-    return until(lambda: not stored_folders(sc)) and sc._jsc.getPersistentRDDs().isEmpty()
+    """Returns whether nothing of the running test is left."""
+    return (
+        until(lambda: not stored_folders(sc, conftest.BEGUN[-1]))
+        and sc._jsc.getPersistentRDDs().isEmpty()
+    )
 
 
 def of_driver(blocks):
