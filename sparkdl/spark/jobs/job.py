@@ -15,7 +15,7 @@ from sparkdl.spark.jobs.executor_python import lacks_own_module, python_cure
 from sparkdl.spark.jobs.full_heap import heap_cure
 from sparkdl.spark.jobs.held_settings import context_setting, hold_setting
 from sparkdl.spark.jobs.interrupts import interruptible
-from sparkdl.spark.jobs.job_tags import JOB_GROUP
+from sparkdl.spark.jobs.job_tags import JOB_GROUP, JOB_TAGS
 from sparkdl.spark.jobs.job_watch import watch_job
 from sparkdl.spark.jobs.log_prefix import ON_DRIVER
 from sparkdl.spark.jobs.lost_places import EXECUTOR_WAIT, LostPlaces
@@ -74,9 +74,11 @@ def on_pages(sc, description):
     return BEFORE + description + link_of(sc)
 
 
-def outside_job_group(sc):
-    """Keeps the jobs run inside out of the user's job group, which may be cancelled."""
-    return local_property(sc, JOB_GROUP, None)
+@contextmanager
+def outside_user_tags(sc):
+    """Keeps the jobs run inside out of the user's job group and tags, which may be cancelled."""
+    with local_property(sc, JOB_GROUP, None), local_property(sc, JOB_TAGS, None):
+        yield
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from sparkdl.error_messages import error_from_text
 from sparkdl.errors import DataError, NoRecords, WorkerError
-from sparkdl.spark.jobs.job import describe_jobs, job, outside_job_group, staying_with_data
+from sparkdl.spark.jobs.job import describe_jobs, job, outside_user_tags, staying_with_data
 from sparkdl.spark.jobs.job_watch import tag_jobs
 from sparkdl.spark.jobs.slots import executor_locations
 from sparkdl.spark.records.locality import parallelize_at
@@ -22,10 +22,12 @@ from sparkdl.spark.records.stored_partition import (
     StoredPartition,
     list_folders,
     remove_folders,
+    remove_for_good,
     stored_pieces,
 )
 
 LEVEL = StorageLevel.MEMORY_AND_DISK
+SCHEDULED = 500  # milliseconds, by which Spark has read the settings of a job's stage
 
 
 class ExecutorStore:
@@ -133,15 +135,24 @@ class ExecutorStore:
         """Returns an RDD of (block, its records), as Dealing.pieces gives them."""
         return self.rdd.mapPartitionsWithIndex(partial(stored_pieces, dealing, wanted))
 
-    def remove(self):
-        """Makes all executors remove the folders, without waiting: they may be busy or lost."""
+    def remove(self, while_read=False):
+        """Makes all executors remove the folders; those that are busy or lost are not waited for.
+
+        Parameters
+        ----------
+        while_read : bool
+            Whether tasks of a cancelled job may still write some; see `remove_for_good`.
+        """
+        task = remove_for_good if while_read else remove_folders
         with suppress(Py4JError, PySparkException, AttributeError):  # Spark was stopped
             self.rdd.unpersist()
             sc = self.rdd.context
             removing = describe_jobs(sc, "records are removed")
-            with outside_job_group(sc), removing, tag_jobs(sc):  # whatever ends the job around it
+            # Elsewhere a task would find nothing to remove.
+            with outside_user_tags(sc), staying_with_data(sc), removing, tag_jobs(sc):
                 # Failed tasks may have left folders, too.
-                self._on_executors(remove_folders)._jrdd.countAsync()
+                removed = self._on_executors(task)._jrdd.countAsync()
+                removed.get(SCHEDULED, sc._jvm.java.util.concurrent.TimeUnit.MILLISECONDS)
 
     def _on_executors(self, task):
         """Returns the RDD of a task run on each executor, which receives the key."""

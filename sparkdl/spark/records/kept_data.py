@@ -242,5 +242,5 @@ def open_data(sc: SparkContext, records: Any, schema: Any) -> OpenedData:
             identity, why = None, UNSEEN
         return OpenedData(DataSet(identity, store), kept, False, seconds, why)
     except BaseException:
-        store.remove()
+        store.remove(while_read=True)
         raise

@@ -6,6 +6,7 @@ The folders are among Spark's files of the executor, and go with it at the lates
 import os
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from sparkdl.spark.records.column_types import arrow_schema
 from sparkdl.training.workers.contribution import failure_of, unwrap
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
+TRIES = 10
 # The fields of a StoredPartition.
 COLUMNS = (
     "partition long, count long, nbytes long, folder string, seconds double, python double, "
@@ -100,6 +102,22 @@ def remove_folders(keys):
     for key in keys:
         for disk in local_disks():
             shutil.rmtree(Path(disk, f"sparkdl-{key}"), ignore_errors=True)
+    return iter(())
+
+
+def remove_for_good(keys):
+    """Removes data sets as `remove_folders` does; no task can write them on this executor again.
+
+    The Python process of a cancelled task may live on for two seconds
+    (spark.python.task.killTimeout), and begin to write meanwhile. A file in place of the folder
+    makes that an error.
+    """
+    for path in [Path(disk, f"sparkdl-{key}") for key in keys for disk in local_disks()]:
+        for _ in range(TRIES):
+            shutil.rmtree(path, ignore_errors=True)
+            with suppress(FileExistsError):  # a folder that was written at the same time
+                path.touch(exist_ok=False)
+                break
     return iter(())
 
 

@@ -15,8 +15,9 @@ from sparkdl.spark.jobs.job import (
     staying_with_data,
 )
 from sparkdl.spark.jobs.shared_processes import SIMPLIFIED, shared_processes
-from sparkdl.spark.jobs.slots import executor_locations, slots
+from sparkdl.spark.jobs.slots import active_tasks, executor_locations, slots
 from sparkdl.spark.records.locality import parallelize_at
+from tests.support.waiting import until
 
 
 class Settings(dict):
@@ -106,6 +107,7 @@ def name_folder(_):
 
 def test_tasks_stay_with_data_while_others_wait_for_nothing(sc):
     assert slots(sc) == 2
+    assert until(lambda: active_tasks(sc) == 0)  # of fits that ended before
     place = executor_locations(sc)[:1]
     tasks = parallelize_at(sc, [0, 1], [place, place]).mapPartitions(name_folder)
     found = []

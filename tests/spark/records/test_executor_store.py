@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import DataError, LostRecords, WorkerError
 from sparkdl.spark import SparkWorkers
+from sparkdl.spark.jobs import job_tags
+from sparkdl.spark.jobs.job import no_waiting_for_locality
 from sparkdl.spark.records import blocks as blocks_module
 from sparkdl.spark.records import locality
 from sparkdl.spark.records.blocks import load_blocks
@@ -21,8 +24,8 @@ from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from tests.spark.networks import arrays, data, plain
-from tests.spark.records import conftest
 from tests.spark.records.folders import stored_folders
+from tests.support.held_slots import held_slots
 from tests.support.waiting import until
 
 RECORDS, SIZE = 60, 7
@@ -71,11 +74,7 @@ def test_splits_that_share_a_task_give_the_same_blocks(spark, repartition, monke
 
 
 def nothing_is_left(sc):
-    """Returns whether nothing of the running test is left."""
-    return (
-        until(lambda: not stored_folders(sc, conftest.BEGUN[-1]))
-        and sc._jsc.getPersistentRDDs().isEmpty()
-    )
+    return until(lambda: not stored_folders(sc)) and sc._jsc.getPersistentRDDs().isEmpty()
 
 
 def of_driver(blocks):
@@ -114,6 +113,28 @@ def test_all_kinds_and_ways_give_the_same_blocks(kind, repartition, spark, sc):
     assert sorted(rows) == list(range(RECORDS))
     np.testing.assert_array_equal(all_records.features, x[rows])
     np.testing.assert_array_equal(all_records.labels, y[rows])
+
+
+def cancel_tags(sc):
+    job_tags.cancel_tag(sc, "of the user")
+
+
+@pytest.mark.parametrize("cancel", [cancel_tags, lambda sc: sc.cancelJobGroup("of the user")])
+def test_executors_that_are_busy_remove_their_records_later(cancel, spark, sc):
+    """Not other executors in their place, nor are they kept from it by the end of a user's jobs."""
+    store = ExecutorStore(SparkRecords(frame(spark)).stored(sc, SCHEMA, "a-key"), "a-key")
+    store.measure()
+    with no_waiting_for_locality(sc), held_slots(sc, 1):  # as the rounds of another fit
+        sc.setJobGroup("of the user", "")
+        job_tags.add_tag(sc, "of the user")
+        try:
+            store.remove()
+        finally:
+            job_tags.remove_tag(sc, "of the user")
+            sc.setLocalProperty(job_tags.JOB_GROUP, None)
+        cancel(sc)
+        time.sleep(1)  # the free executor could take the task of the other
+    assert nothing_is_left(sc)
 
 
 def test_figures_are_all_that_leaves_the_executors(spark, sc):

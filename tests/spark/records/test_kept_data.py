@@ -152,7 +152,7 @@ class Store:
     def is_whole(self):
         return self.whole
 
-    def remove(self):
+    def remove(self, while_read=False):
         self.removed += 1
 
 
