@@ -9,6 +9,7 @@ from sparkdl.data import (
     write_parquet,
     write_sequence_datums,
 )
+from sparkdl.data.batches.batch import require_plain
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.caffe.messages import blobs
 
@@ -42,6 +43,7 @@ def records(source, shape, mean):
     for split in source.splits():
         for batch in source.read(split):
             batch = batch if source.transform is None else source.transform(batch)
+            require_plain(batch)
             batch = batch if shape is None else reshape_features(batch, shape, split)
             if mean is not None:
                 mean.add(batch.features, split)

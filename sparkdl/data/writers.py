@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow.parquet import ParquetWriter
 
 from sparkdl.data import files
-from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.batch import Batch, require_plain
 from sparkdl.data.readers.lmdb_files.writer import datums, write_lmdb
 from sparkdl.data.readers.sequence_file.writer import write_sequence_file
 from sparkdl.errors import DataError
@@ -20,8 +20,8 @@ def write_parquet(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
     """Writes a folder with one Parquet file: features as bytes (uint8) or lists, and labels.
 
     The first batch determines the types, except that float16 becomes float32, as Spark cannot read
-    it. Returns the number of records. Raises DataError if the path exists, there are no records, or
-    some do not fit these types.
+    it. Returns the number of records. Raises DataError if the path exists, there are no records,
+    some do not fit these types, or have other columns.
     """
     with new_folder(path) as folder, files.open(f"{folder}/part-00000.parquet", "wb") as file:
         count, writer = 0, None
@@ -44,7 +44,8 @@ def write_sequence_datums(
 ) -> int:
     """Writes a folder with one SequenceFile of Datums, with keys 00000000, 00000001 and so on.
 
-    Returns the number of records. Raises DataError if the path exists, or there are no records.
+    Returns the number of records. Raises DataError if the path exists, there are no records, or
+    they have other columns than features and labels.
     """
     with new_folder(path) as folder:
         pairs = ((key.decode(), value) for key, value in datums(batches))
@@ -73,6 +74,7 @@ def new_folder(path):
 
 
 def table_of(batch):
+    require_plain(batch)
     rows = batch.features.reshape(len(batch), -1)
     if rows.dtype == np.uint8:
         features = pa.array([row.tobytes() for row in rows], pa.binary())

@@ -3,6 +3,7 @@
 import gzip
 import struct
 
+import h5py
 import numpy as np
 import pytest
 
@@ -151,3 +152,26 @@ def test_what_cannot_be_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"records of \(3, 32, 32\) cannot be reshaped to \(5, 5\)"):
         convert(data, tmp_path / "db", "--shape", "5,5")
     assert not (tmp_path / "db").exists()
+
+
+COLUMNS = {
+    "weights": {"features": "x", "labels": "y", "weights": "w"},
+    "a mask": {"features": "x", "labels": "y", "mask": "w"},
+    "labels of several outputs": {"features": "x", "y": "y", "z": "w"},
+    "several inputs": {"a": "x", "b": "w", "labels": "y"},
+}
+
+
+@pytest.mark.parametrize("to", [*BACK, None])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_without_a_place_in_the_files_are_refused(tmp_path, name, to):
+    """They were left out without a word."""
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"], file["y"], file["w"] = np.ones((2, 3)), [0, 1], [1.0, 5.0]
+    columns = ", ".join(f"{column}: {dataset}" for column, dataset in COLUMNS[name].items())
+    data = f"{{type: HDF5, path: {tmp_path}/a.h5, columns: {{{columns}}}}}"
+    out = tmp_path / "out"
+    more = ["--to", to, "--output", str(out)] if to else ["--mean", str(out)]
+    with pytest.raises(DataError, match="columns to write must be features, and labels if there"):
+        convert(data, None, *more)
+    assert not out.exists()

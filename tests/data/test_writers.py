@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sparkdl.data import Batch, Parquet, files, write_parquet
+from sparkdl.data import Batch, Parquet, files, write_lmdb, write_parquet, write_sequence_datums
 from sparkdl.errors import DataError
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -77,4 +77,14 @@ def test_records_that_do_not_fit_the_first_ones_are_named(tmp_path, name):
     message = f"^{tmp_path}/out, record 4: must have the columns and types of the first records: "
     with pytest.raises(DataError, match=message):
         write_parquet(tmp_path / "out", UNLIKE[name])
+    assert files.list(tmp_path) == []
+
+
+@pytest.mark.parametrize("write", [write_lmdb, write_parquet, write_sequence_datums])
+def test_columns_that_would_be_left_out_are_refused(tmp_path, write):
+    weighted = Batch.of(X, Y).replace(weights=np.ones(4))
+    unnamed = Batch(columns={"a": X, "b": X}, ids=weighted.ids)
+    for batch in (weighted, unnamed):
+        with pytest.raises(DataError, match="^columns to write must be features, and labels if"):
+            write(tmp_path / "out", [batch])
     assert files.list(tmp_path) == []

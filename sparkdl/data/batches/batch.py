@@ -104,6 +104,19 @@ def position(record_id: int) -> int:
     return int(record_id) & ((1 << POSITION_BITS) - 1)
 
 
+def require_plain(batch: Batch) -> None:
+    """Raises DataError for a batch that has no features, or others than features and labels.
+
+    Files of pairs have no place for weights, masks or several inputs.
+    """
+    names = list(batch.columns)
+    if not {"features"} <= set(names) <= {"features", "labels"}:
+        raise DataError(
+            f"columns to write must be features, and labels if there are any, got {names}; write "
+            "others with pyarrow or h5py, for DataFrames(columns=...) or HDF5(columns=...)"
+        )
+
+
 def _pair(features, labels):
     return {"features": features, "labels": labels}
 

@@ -7,7 +7,7 @@ from os import PathLike
 import lmdb
 import numpy as np
 
-from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.batch import Batch, require_plain
 from sparkdl.data.batches.columns import Violation, class_column
 from sparkdl.data.files import atomic_directory, check_free, local_path
 from sparkdl.data.readers.encodings.datum import encode
@@ -27,7 +27,7 @@ def write_lmdb(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
         A folder that does not exist yet; it appears once it is whole.
     batches : iterable of Batch
         Features (n, C, H, W), (n, H, W) or (n, F); uint8 is written as bytes, all else as
-        float32. Labels whole numbers, or none.
+        float32. Labels whole numbers, or none. No other columns.
 
     Returns
     -------
@@ -53,6 +53,7 @@ def datums(batches):
     """Yields (key, Datum bytes) of all records, with keys 00000000, 00000001 ..."""
     count = 0
     for batch in batches:
+        require_plain(batch)
         images, labels = _images(batch.features), _labels(batch, count)
         for i, image in enumerate(images):
             yield b"%08d" % (count + i), encode(image, None if labels is None else labels[i])
