@@ -7,12 +7,13 @@ from functools import partial
 import numpy as np
 import pyarrow
 from pyspark.sql import DataFrame
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, StructType
 
 from sparkdl.data import Parquet
+from sparkdl.data.batches.batch import position
 from sparkdl.data.readers.encodings.arrow_columns import table_batch
 from sparkdl.data.source import check_batches
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.predictions import numbers
 from sparkdl.spark.records.data_frames import list_column, parquet_frame
@@ -77,7 +78,8 @@ def as_frame(spark, source, conf):
     if "features" not in schema.inputs:
         names = list(schema.inputs)
         raise ConfigError(f"a network used as a column's function must have one input, got {names}")
-    fields = [StructField("id", LongType()), *label_fields(schema), numbers("features")]
+    own = column_of_features("features", schema)
+    fields = [StructField("id", LongType()), *label_fields(schema), own]
     read = partial(read_tables, source.read, source.transform, schema)
     return SourceFrame("features", split_frame(spark, source.splits()), StructType(fields), read)
 
@@ -101,8 +103,9 @@ def transform_frame(frame, column, transform, conf):
     """Returns the SourceFrame of a frame whose column of features is transformed."""
     if transform is None:
         return SourceFrame(column, frame, frame.schema)
-    fields = [numbers(column) if field.name == column else field for field in frame.schema.fields]
     schema = schema_of(conf, labels=False, transform=transform)
+    own = column_of_features(column, schema)
+    fields = [own if field.name == column else field for field in frame.schema.fields]
     change = partial(change_tables, column, transform, schema, conf)
     return SourceFrame(column, frame, StructType(fields), change)
 
@@ -114,7 +117,7 @@ def change_tables(column, transform, schema, conf, tables):
             batch = table_batch(table, {"features": column}, "Parquet", 0)
             checked = schema.check(batch, "Parquet")
             changed = without_absent_labels(transform, checked, conf)(checked)
-            new = list_column(rows(changed.features))
+            new = feature_lists(changed, schema, "Parquet")
             yield table.set_column(table.schema.get_field_index(column), column, new)
 
 
@@ -122,17 +125,49 @@ def read_tables(read, transform, schema, tables):
     """Yields Arrow tables of the records of the splits in `tables`."""
     for split in splits_in(tables):
         for batch in check_batches(read, split, schema):
-            yield as_table(batch if transform is None else transform(batch))
+            changed = batch if transform is None else transform(batch)
+            yield as_table(changed, schema, str(split))
 
 
-def as_table(batch):
-    """Returns a Batch as an Arrow record batch."""
+def as_table(batch, schema, where):
+    """Returns a Batch as an Arrow record batch; errors name its place, `where`."""
     columns = {"id": pyarrow.array(batch.ids.astype(np.int64))}
     if batch.labels is not None:
         labels = batch.labels
         columns["label"] = pyarrow.array(labels) if labels.ndim == 1 else list_column(rows(labels))
-    columns["features"] = list_column(rows(batch.features))
+    columns["features"] = feature_lists(batch, schema, where)
     return pyarrow.RecordBatch.from_pydict(columns)
+
+
+def column_of_features(name, schema):
+    """Returns the StructField of lists of features: whole numbers stay such, as float32 ends at
+    2**24.
+    """
+    return StructField(name, ArrayType(LongType())) if schema.longs else numbers(name)
+
+
+def feature_lists(batch, schema, where):
+    """Returns the features as lists of numbers, those of sequences without their padding.
+
+    Raises
+    ------
+    DataError
+        For the first record whose mask leaves out a step before another, which no list can say.
+    """
+    x = batch.features if schema.longs else batch.features.astype(np.float32)
+    mask = batch.columns.get(schema.masks.get("features"))
+    if mask is None:
+        return list_column(x.reshape(len(x), -1))
+    gaps = (np.diff(mask) > 0).any(axis=1)
+    if gaps.any():
+        record = position(batch.ids[int(np.argmax(gaps))])
+        raise DataError(
+            f"{where}, record {record}: mask must have its zeros at the end, as predictions of a "
+            "source read lists; use SparkNetwork.predict(source), which takes any mask"
+        )
+    steps = x.reshape(*mask.shape, -1)
+    bounds = np.cumsum([0, *(mask.sum(axis=1) * steps.shape[2])], dtype=np.int32)
+    return pyarrow.ListArray.from_arrays(bounds, pyarrow.array(steps[mask > 0].reshape(-1)))
 
 
 def rows(array):

@@ -67,8 +67,8 @@ class HDF5(StoredSource, Reader, SplitByRecords):
 
     @property
     def labels(self) -> str | None:
-        """The dataset of labels; None without labels."""
-        return self.label
+        """The dataset of labels; None without labels, or with those of several outputs."""
+        return self._dataset_names().get("labels")
 
     def splits(self) -> list[Split]:
         """Returns ranges of rows. Reads only the datasets' shapes."""

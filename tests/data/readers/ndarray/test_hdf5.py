@@ -54,6 +54,8 @@ def test_no_labels(tmp_path):
     source = HDF5(write(tmp_path / "a.h5"), label=None)
     assert list(read(source).columns) == ["features"]
     assert source.labels is None
+    assert HDF5("a.h5", columns={"features": "data"}).labels is None
+    assert HDF5("a.h5", columns={"features": "data", "labels": "y"}).labels == "y"
 
 
 @pytest.mark.parametrize("start", ["", "/", "/./", "//"])
