@@ -171,7 +171,7 @@ def _require_numeric(x, what):
 def _first_strange(x):
     if x.dtype.kind != "O":
         return 0, f"{x.flat[0].item()!r:.80}" if x.size else str(x.dtype)
-    numbers = (int, float, np.number, np.bool_)
+    numbers = (int, float, np.integer, np.floating, np.bool_)
     at = next((i for i, value in enumerate(x.flat) if not isinstance(value, numbers)), 0)
     width = max(1, x.size // max(1, len(x)))
     place = f" at {at % width}" if width > 1 else ""

@@ -1,11 +1,14 @@
 """Stacking of values of equal shape, of any kind that holds numbers, into one array."""
 
-from contextlib import suppress
+import math
 from decimal import Decimal
 
 import numpy as np
 
 from sparkdl.data.batches.columns import Violation
+
+WHOLE = (int, np.integer, np.bool_)
+NUMBERS = (Decimal, float, np.floating, *WHOLE)
 
 
 def stack(values, what, dtype=None):
@@ -61,27 +64,32 @@ def _stack_lists(values, what):
 
 
 def _without_decimals(x):
-    """Returns decimals as a DataFrame's become: int64 if none has a fraction's digits, or float64.
+    """Returns decimals as a DataFrame's become: int64 if all are whole and fit, or else float64.
 
-    Objects among them that are no numbers, such as None, stay, in an array of objects.
+    Numbers beyond float64 become infinite. Objects among them that are no numbers, such as None,
+    stay, in an array of objects.
     """
     if x.dtype.kind != "O" or not any(isinstance(value, Decimal) for value in x.flat):
         return x
-    is_whole = all(map(_is_whole, x.flat))
-    kind = int if is_whole else float
-    plain = [kind(value) if isinstance(value, Decimal) else value for value in x.flat]
-    y = np.array(plain, object).reshape(x.shape)
-    if not all(isinstance(value, int | float) for value in plain):
-        return y
-    with suppress(OverflowError):  # of int64
-        return y.astype(np.int64 if is_whole else np.float64)
-    return y.astype(np.float64)
+    dtype, convert = (np.int64, int) if all(map(_is_whole, x.flat)) else (np.float64, _as_float)
+    known = [isinstance(value, NUMBERS) for value in x.flat]
+    plain = [convert(value) if is_one else value for value, is_one in zip(x.flat, known)]
+    return np.array(plain, dtype if all(known) else object).reshape(x.shape)
 
 
 def _is_whole(value):
-    if not isinstance(value, Decimal):
-        return isinstance(value, int)
-    return value.is_finite() and value.as_tuple().exponent >= 0
+    """Returns whether int64 holds a number exactly, and its type shows no digits of a fraction."""
+    if isinstance(value, Decimal):
+        whole = value.is_finite() and value.as_tuple().exponent >= 0
+        return whole and -(2**63) <= value < 2**63
+    return isinstance(value, WHOLE) and -(2**63) <= int(value) < 2**63
+
+
+def _as_float(value):
+    try:
+        return float(value)
+    except OverflowError:  # of integers; decimals become infinite
+        return math.inf if value > 0 else -math.inf
 
 
 def _same(things):

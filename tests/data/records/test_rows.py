@@ -79,6 +79,42 @@ def test_decimals_are_numbers_as_in_a_dataframe():
         list(WORDS.records([{"words": Decimal("3.0")}], 0))
 
 
+INFINITE = {
+    "a decimal": [Decimal("1E+400"), Decimal(1)],
+    "one of a billion digits": [Decimal("1E+999999999"), Decimal(1)],
+    "with a fraction": [Decimal("1E+400"), Decimal("0.5")],
+    "an integer": [10**400, Decimal(1)],
+    "a negative integer": [-(10**400), Decimal("0.5")],
+}
+
+
+@pytest.mark.parametrize("name", INFINITE)
+def test_decimals_beyond_floats_are_not_finite(name):
+    """int(Decimal("1E+999999999")) would take minutes and 400 megabytes."""
+    got = "-inf" if "negative" in name else "inf"
+    message = f"^partition 0, record 0: features must be finite, got {got} at 0$"
+    with pytest.raises(DataError, match=message):
+        list(Schema(features=(2,)).records([INFINITE[name]], 0))
+
+
+@pytest.mark.parametrize(
+    "number", [np.int64(2), np.uint8(2), np.float32(2), np.float64(2)], ids=repr
+)
+def test_decimals_may_stand_beside_numbers_of_numpy(number):
+    schema = Schema(features=(2,))
+    for one in (Decimal("1.5"), Decimal(3)):
+        [batch] = schema.records([[one, number]], 0)
+        np.testing.assert_array_equal(batch.features, np.float32([[float(one), 2]]))
+    with pytest.raises(DataError, match=r"features must be numbers, got .*1j.* at 1"):
+        list(schema.records([[Decimal("1.5"), np.complex64(1j)]], 0))
+
+
+def test_ids_may_be_decimals_beside_numbers_of_numpy():
+    pairs = Schema(features={"words": (2,)}, ids=frozenset({"words"}))
+    [batch] = pairs.records([{"words": [Decimal(2**62 + 1), np.int64(3)]}], 0)
+    assert batch.columns["words"].tolist() == [[2**62 + 1, 3]]
+
+
 def test_features_named_weights_are_no_weights_of_records():
     """Predictions read them as features; with labels the name would be ambiguous."""
     schema = Schema(features={"x": (1,), "weights": (3,)})
