@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 
 from sparkdl.data.hadoop import tokens
 from sparkdl.data.hadoop.kerberos import has_kerberos
@@ -14,6 +15,7 @@ NOTE = (
     "spark-submit tries for 15 minutes"
 )
 LIMIT = 10.0  # seconds for klist, whose cache may lie on another host
+ENDING = 1.0  # seconds for the end of a killed klist
 SILENT = "klist has not answered within {:g} s, so the Kerberos ticket is not checked"
 
 
@@ -43,4 +45,20 @@ def has_ticket():
     Raises subprocess.TimeoutExpired if it does not answer.
     """
     program = shutil.which("klist")
-    return program is None or subprocess.call([program, "-s"], timeout=LIMIT) == 0
+    return program is None or exit_code([program, "-s"]) == 0
+
+
+def exit_code(command):
+    """Returns the exit code of a program; kills it after LIMIT, and raises TimeoutExpired.
+
+    `subprocess.call` would then wait for its end without a limit, and a program that waits for a
+    file system does not end when it is killed.
+    """
+    process = subprocess.Popen(command)
+    try:
+        return process.wait(LIMIT)
+    except BaseException:
+        process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(ENDING)
+        raise

@@ -1,5 +1,7 @@
 """Submissions to YARN are warned of a missing Kerberos ticket, with a klist that is a script."""
 
+import subprocess
+
 import pytest
 
 from sparkdl.commands import kerberos_ticket
@@ -45,6 +47,36 @@ def test_a_klist_that_does_not_answer_is_told(tmp_path, monkeypatch):
     configured(tmp_path, monkeypatch, core=SECURE)
     text = "klist has not answered within 0.2 s, so the Kerberos ticket is not checked"
     assert [*check_ticket("yarn", {})] == [text]
+
+
+class Stuck:
+    """A klist in the kernel, which no signal ends."""
+
+    returncode = None
+
+    def __init__(self, command):
+        self.killed = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.wait()
+
+    def wait(self, timeout=None):
+        assert timeout is not None, "waits without a limit"
+        raise subprocess.TimeoutExpired("klist", timeout)
+
+    def kill(self):
+        self.killed = True
+
+
+def test_a_klist_that_survives_its_kill_does_not_stop_a_submission(tmp_path, monkeypatch):
+    monkeypatch.delenv(tokens.LOCATION, raising=False)
+    klist(tmp_path, monkeypatch, 0)
+    configured(tmp_path, monkeypatch, core=SECURE)
+    monkeypatch.setattr(subprocess, "Popen", Stuck)
+    assert [*check_ticket("yarn", {})] == [kerberos_ticket.SILENT.format(kerberos_ticket.LIMIT)]
 
 
 def test_a_configuration_that_cannot_be_read_does_not_stop_a_submission(tmp_path, monkeypatch):
