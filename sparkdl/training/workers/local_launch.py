@@ -12,6 +12,8 @@ from sparkdl.training.workers.contribution import Failure
 
 log = logging.getLogger(__name__)
 END = "end"  # sent after the blocks, and after the validation batches
+SENDING = "records were still being sent %g s after the end of a fit; its workers are killed"
+READING = "a thread still reads records of the last fit, %g s after its workers were killed"
 FEEDING = 30.0  # seconds for records on their way once the processes have ended their tasks
 
 
@@ -86,8 +88,11 @@ class LocalLaunchedWorkers:
         if self._feeder is not None:
             self._feeder.join(FEEDING)
             if self._feeder.is_alive():  # the next task would receive these records
-                log.warning("no worker took the last records in %g s; all are killed", FEEDING)
-                self._give_up()
+                log.warning(SENDING, FEEDING)
+                self._give_up()  # hangs up, which ends a send
+                self._feeder.join(FEEDING)
+            if self._feeder.is_alive():
+                log.warning(READING, FEEDING)
 
     def _start(self, processes, blocks, shares, validation):
         arguments = processes, blocks, shares, validation

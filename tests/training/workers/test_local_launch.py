@@ -4,7 +4,7 @@ import json
 import os
 import re
 import time
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 
 import psutil
 import pytest
@@ -51,17 +51,33 @@ def found(folder):
     return [json.loads((folder / rank).read_text()) for rank in sorted(os.listdir(folder))]
 
 
-def test_records_that_no_worker_takes_do_not_stop_the_end(monkeypatch, caplog):
-    monkeypatch.setattr(local_launch, "FEEDING", 0.1)
-    taken, given_up = Event(), []
+def feeding(wait, give_up):
+    """Returns LocalLaunchedWorkers whose processes are done and whose records are being sent."""
     launched = local_launch.LocalLaunchedWorkers.__new__(local_launch.LocalLaunchedWorkers)
     launched._left, launched._error, launched._stopped = {}, None, False
-    launched._give_up = lambda: given_up.append(1)
-    launched._feeder = Thread(target=taken.wait, args=(LIMIT,), daemon=True)
+    launched._give_up = give_up
+    launched._feeder = Thread(target=wait, args=(LIMIT,), daemon=True)
     launched._feeder.start()
+    return launched
+
+
+def test_records_that_no_worker_takes_do_not_stop_the_end(monkeypatch, caplog):
+    monkeypatch.setattr(local_launch, "FEEDING", 0.1)
+    taken = Event()
+    launched = feeding(taken.wait, lambda: Timer(0.02, taken.set).start())
     launched.stop()
-    taken.set()
-    assert given_up == [1] and "no worker took the last records in 0.1 s" in caplog.text
+    assert not launched._feeder.is_alive(), "the next fit gets these records"
+    assert "records were still being sent 0.1 s after" in caplog.text
+    assert "still reads" not in caplog.text
+
+
+def test_records_that_are_still_read_after_the_end_are_told(monkeypatch, caplog):
+    monkeypatch.setattr(local_launch, "FEEDING", 0.1)
+    read, given_up = Event(), []
+    launched = feeding(read.wait, lambda: given_up.append(1))
+    launched.stop()
+    read.set()
+    assert given_up == [1] and "a thread still reads records of the last fit" in caplog.text
 
 
 @pytest.mark.parametrize("shares", [((0, 2), (1,)), ((), (2, 1, 0)), ((1, 0, 2),)], ids=str)
