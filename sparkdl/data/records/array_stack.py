@@ -45,6 +45,10 @@ def _stack_bytes(values):
 
 
 def _stack_arrays(values, what, dtype):
+    if any(map(np.ma.is_masked, values)):  # numpy gives what lies beneath
+        raise Violation(
+            0, f"{what} must be numbers, got masked ones; filled(0), say, fills them in"
+        )
     shape = _same(value.shape for value in values)
     dtypes = {value.dtype for value in values}
     if not all(dtype.kind in "biuf" for dtype in dtypes):

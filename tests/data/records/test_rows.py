@@ -172,3 +172,14 @@ def test_no_record_is_left_out_between_chunks(monkeypatch):
     whole = Batch.concat(Schema(features=(2,)).records(([i, i + 1] for i in range(7)), 0))
     np.testing.assert_array_equal(whole.features, [[i, i + 1] for i in range(7)])
     assert list(Schema(features=(2,)).records(iter(()), 0)) == []
+
+
+def test_masked_numbers_of_records_are_refused():
+    """What lies beneath the mask was trained on."""
+    shown, hidden = np.ma.masked_array([1.0], [False]), np.ma.masked_array([2.0], [True])
+    schema = Schema(features=(1,), labels="values")
+    [batch] = schema.records([(shown, 0.5)], 0)
+    assert batch.features.tolist() == [[1.0]]
+    for record in ((hidden, 0.5), (shown, np.ma.masked)):
+        with pytest.raises(DataError, match="record 1: (features|label) must be numbers, got mask"):
+            list(schema.records([(shown, 0.5), record], 0))

@@ -46,10 +46,15 @@ class Columns(Requirement):
         """Converts `value` to an array of at least one axis."""
         if not is_array(value):
             self.refuse(value, where)
+        if has_hidden(value):
+            self.refuse(value, where, "some numbers are masked: filled(0), say, fills them in")
         try:
-            return np.asarray(value)
+            array = np.asarray(value)
         except ValueError:  # lists of different lengths
             self.refuse(value, where)
+        if not array.ndim:  # numpy makes an object of a sparse matrix
+            self.refuse(value, where, "toarray() makes one of a sparse matrix")
+        return array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +140,12 @@ def describe(array):
     """Returns dtype, shape and digest of an array."""
     data = np.ascontiguousarray(array)
     return array.dtype.str, array.shape, hashlib.sha256(data.reshape(-1).view(np.uint8)).digest()
+
+
+def has_hidden(value):
+    """Returns whether an array, or one of a list, is masked; numpy gives what lies beneath."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    return any(map(np.ma.is_masked, parts))
 
 
 def is_array(value):

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,3 +79,36 @@ def test_default_splits_of_large_records_can_be_sent():
     splits = Arrays(volumes, np.zeros(30)).splits()
     assert [split.count for split in splits] == [2] * 15
     assert [split.count for split in Arrays(volumes, records_per_split=20).splits()] == [20, 10]
+
+
+MASKED = np.ma.masked_greater(X, 5)
+HIDDEN = {
+    "features": ((MASKED, Y), "features"),
+    "rows of a list": (([*MASKED], Y), "features"),
+    "a column": (
+        ({"features": X, "weights": np.ma.masked_equal(Y, 1)}, Y),
+        r"features\['weights'\]",
+    ),
+    "labels": ((X, np.ma.masked_equal(Y, 1)), "labels"),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_masked_numbers_are_refused(name):
+    """The numbers beneath the mask were trained on, such as the fill values of NetCDF files."""
+    columns, field = HIDDEN[name]
+    with pytest.raises(ConfigError, match=rf"(?s)^Arrays.{field} must be .*; some numbers are ma"):
+        Arrays(*columns)
+
+
+def test_a_mask_that_hides_nothing_is_fine():
+    shown = np.ma.masked_array(X, np.zeros_like(X, bool))
+    np.testing.assert_array_equal(read(Arrays(shown, Y)).features, X)
+
+
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.coo_array])
+def test_sparse_matrices_are_refused(kind):
+    """They ended in numpy's "len() of unsized object"."""
+    for pair in ((kind(X), Y), (X, kind(X)), ({"a": kind(X)}, Y)):
+        with pytest.raises(ConfigError, match="; toarray.. makes one of a sparse matrix$"):
+            Arrays(*pair)
