@@ -62,13 +62,16 @@ class Schema:
     steps : {column: column}
         Columns of labels, and the features with as many steps; both are in `masks`. Their lengths
         are compared if neither mask is given.
+    unread : set of str
+        Columns of labels that are not read, as those of a network that predicts.
     changes : tuple of callable
         Functions Batch to Batch applied to checked records, as in changes.py; they may drop
         records.
 
     A column "weights" (n,), with factors of the examples' losses, is passed on if present, and so
-    are `label_weights`, those of each of several columns of labels. Other columns are dropped; but
-    with labels, one whose name ends in "_weights" is refused, and so is an unused mask of a column.
+    are `label_weights`, those of each of several columns of labels. Other columns are dropped. But
+    a column named as a mask ("mask", or "_mask" at the end) or, with labels, as weights ("_weights"
+    at the end) is refused, unless the column that it belongs to is there and dropped too.
 
     Raises
     ------
@@ -84,6 +87,7 @@ class Schema:
     vocabularies: dict[str, int] = field(default_factory=dict)
     masks: dict[str, str] = field(default_factory=dict)
     steps: dict[str, str] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
     changes: tuple[Callable[[Batch], Batch], ...] = ()
 
     def __post_init__(self) -> None:
@@ -241,19 +245,16 @@ class Schema:
         return self._change(Batch(columns=columns, ids=batch.ids))
 
     def _refuse_unused(self, names, where):
-        """Raises DataError for weights of no labels, and for a mask that no column has."""
+        """Raises DataError for weights and masks that nothing reads, as the class says."""
         weights, masks = [WEIGHTS, *self.label_weights.values()], [*self.masks.values()]
-        known = {*self.inputs, *self.outputs, *weights, *masks}
-        for name in names:
-            stem = name.removesuffix("_mask")
-            if name in known:
+        read = {*self.inputs, *self.outputs, *weights, *masks}
+        left_out = {*names, *self.unread} - read
+        for name in sorted(left_out - self.unread):
+            kind, column = kind_by_name(name)
+            if kind is None or column in left_out or (kind == WEIGHTS and not self.outputs):
                 continue
-            if self.outputs and name.endswith(f"_{WEIGHTS}"):
-                place, kind = f"one of {weights}", "weights"
-            elif stem != name and stem in known:
-                place, kind = f"one of {masks}" if masks else "records of sequences", "masks"
-            else:
-                continue
+            wanted = weights if kind == WEIGHTS else masks
+            place = f"one of {wanted}" if wanted else "records of sequences"
             raise DataError(
                 f"{where}: {kind} must be in {place}, got the column {name!r}; rename it, or leave "
                 "it out"
@@ -310,6 +311,19 @@ class Schema:
         made = without_full_rows(made) if of_labels else made
         columns[mask] = mask_column(raw.get(mask, made), shape[:1], mask, of_labels)
         return x
+
+
+def kind_by_name(name):
+    """Returns ("weights" or "masks", the column that they are of) by a column's name.
+
+    Others are (None, None). Features have "mask"; "features_mask" is a usual mistake.
+    """
+    if name == "mask":
+        return "masks", FEATURES
+    for kind, end in ((WEIGHTS, f"_{WEIGHTS}"), ("masks", "_mask")):
+        if name.endswith(end):
+            return kind, name.removesuffix(end)
+    return None, None
 
 
 def weights_taken():

@@ -41,6 +41,7 @@ def schema_of(conf, labels=True, transform=None, changes=()):
         integers=conf.integer_columns,
         vocabularies=vocabularies_of(conf, transform),
         masks=masks,
+        unread=frozenset() if labels else frozenset(conf.label_columns),
         steps={label: of for label, of in steps.items() if keeps_steps(conf, of, features)},
         changes=changes,
     )

@@ -445,6 +445,13 @@ IGNORED = [
     ),
     (Schema(features=SEQUENCES, masks={"features": "mask"}), "features_mask", r"one of \['mask'\]"),
     (Schema(features=(2,)), "features_mask", "records of sequences"),
+    (Schema(features=(2,)), "mask", "records of sequences"),
+    (
+        Schema(features={"words": (4,)}, masks={"words": "words_mask"}),
+        "mask",
+        "one of .*words_mask",
+    ),
+    (Schema(features=SEQUENCES, masks={"features": "mask"}), "feature_mask", r"one of \['mask'\]"),
 ]
 
 
@@ -458,6 +465,38 @@ def test_weights_and_masks_that_nothing_would_read_are_refused(schema, name, pla
     given = Batch(columns=columns | {name: np.ones(n)}, ids=np.arange(n))
     with pytest.raises(DataError, match=rf"^file.h5: .*{place}.*, got the column '{name}'; rename"):
         schema.check(given, "file.h5")
+
+
+@pytest.mark.parametrize("name", ["mask", "features_mask"])
+def test_masks_of_features_that_are_renamed_are_refused(name):
+    schema = Schema(features={"words": (4,)}, masks={"words": "words_mask"})
+    columns = {"features": np.ones((3, 4)), name: np.ones((3, 4))}
+    with pytest.raises(DataError, match=f"one of .'words_mask'., got the column '{name}'"):
+        schema.check(Batch(columns=columns, ids=np.arange(3)), "file.h5")
+
+
+LEFT = {
+    "of a column that is left out": (
+        Schema(features=(2,), labels="class", label_size=3),
+        ["features", "labels", "b", "b_weights", "b_mask"],
+    ),
+    "of features that are left out": (
+        Schema(features={"x": (2,), "y": (2,)}),
+        ["x", "y", "features", "mask", "features_mask"],
+    ),
+    "of labels that predictions leave out": (
+        Schema(features=(2,), unread=frozenset({"steps", "mask"})),
+        ["features", "mask", "steps_mask", "mask_weights", "mask_mask"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_weights_and_masks_of_columns_that_are_left_out_are_left_out(name):
+    schema, names = LEFT[name]
+    columns = {column: np.ones((3, 2)) for column in names} | {"labels": np.ones(3)}
+    found = schema.check(Batch(columns=columns, ids=np.arange(3)), "file.h5").columns
+    assert [*found] == [*schema.inputs, *schema.outputs]
 
 
 def test_other_columns_are_left_out():

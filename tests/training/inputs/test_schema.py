@@ -204,6 +204,8 @@ def test_schemas_say_what_networks_take():
     assert schema.masks == {"features": "mask", "labels": "labels_mask"}
     assert schema.outputs["labels"].shape == (T,) and schema.outputs["labels"].size == CLASSES
     assert schema_of(stepwise(), labels=False).masks == {"features": "mask"}
+    assert schema_of(branches(), labels=False).unread == {"kind", "size"}
+    assert not schema_of(branches()).unread
     schema = schema_of(branches())
     assert schema.inputs == {"left": (2,), "right": (3,)}
     assert {n: (o.kind, o.size) for n, o in schema.outputs.items()} == {
