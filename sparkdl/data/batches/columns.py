@@ -117,6 +117,13 @@ def is_int32(number):
     return -(2**31) <= number < 2**31
 
 
+def parse_number(text, kind=float):
+    """Returns the number in a text; ValueError for others, also for Python's "3_7", which is 37."""
+    if "_" in text:
+        raise ValueError(f"must be a number, got {text!r:.80}")
+    return kind(text)
+
+
 def one_hot_column(y, shape, what="label"):
     """Converts class labels to one-hot vectors (n, *shape) float32, along the last axis.
 

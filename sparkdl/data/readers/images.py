@@ -13,7 +13,7 @@ from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.batches.blocks import permutation
-from sparkdl.data.batches.columns import Violation, is_int32
+from sparkdl.data.batches.columns import Violation, is_int32, parse_number
 from sparkdl.data.ordered_calls import THREADS, each_in_order
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.core.file_ranges import tell_left_out
@@ -187,7 +187,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         name, labels = split_line(line)
         where = f"{self.list_file}, line {number}"
         try:
-            values = tuple(map(int, labels or "?"))
+            values = tuple(parse_number(label, int) for label in labels or "?")
         except ValueError:
             raise DataError(f"{where}: must be a file and whole numbers, got {line!r}") from None
         for value in values:

@@ -183,6 +183,7 @@ def test_what_is_missing_is_named(tmp_path):
 
 LISTS = [
     (b"a.png 1\nb.png\n", "line 2: must be a file and whole numbers, got 'b.png'"),
+    (b"a.png 1_0\n", "line 1: must be a file and whole numbers, got 'a.png 1_0'"),
     (b"a.png 1.5\n", "line 1: must be a file and whole numbers, got 'a.png 1.5'"),
     (b"a.png 1 2.5\n", "line 1: must be a file and whole numbers, got 'a.png 1 2.5'"),
     (b"a.png 1 2\n\nb.png 3\n", "line 3: must have as many labels as those before, 2, got 'b.p"),

@@ -10,7 +10,7 @@ import numpy as np
 from sparkdl.config import Boolean, Choice, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import Violation, is_int32
+from sparkdl.data.batches.columns import Violation, is_int32, parse_number
 from sparkdl.data.ordered_calls import each_in_order
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
@@ -139,7 +139,7 @@ def label_of(row, key):
     try:
         value = key[1] if isinstance(key, list) else key
         value = value.split()[-1] if isinstance(key, str) else value
-        label = int(value)
+        label = parse_number(value, int) if isinstance(value, str) else int(value)
         fits = is_int32(label) and (isinstance(value, str) or label == value)
     except (ValueError, IndexError, TypeError):
         must = "must be a number, a text that ends in one, or a tuple with it in second place"

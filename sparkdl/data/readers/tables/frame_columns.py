@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkdl.config import Boolean, Choice, Mapping, Member, Sequence, Size, Text, dataclass, option
-from sparkdl.data.batches.columns import Violation
+from sparkdl.data.batches.columns import Violation, parse_number
 from sparkdl.data.readers.core.chunks import stack_arrays
 from sparkdl.data.readers.encodings.arrow_columns import to_array
 from sparkdl.data.readers.encodings.image_codec import (
@@ -57,6 +57,8 @@ class Numbers(FrameColumn):
     def array(self, table: Any) -> np.ndarray:
         """Returns (n, ...) of an Arrow table or record batch. Raises Violation."""
         column = table.column(self.name)
+        if pa.types.is_dictionary(column.type):  # as pandas writes categories
+            column = column.cast(column.type.value_type)
         if is_text(column):
             return np.array([number(row, text) for row, text in enumerate(column.to_pylist())])
         return to_array(column)
@@ -141,7 +143,7 @@ def is_binary(column):
 def number(row, text):
     """Parses the number in a text. Raises Violation."""
     try:
-        return float(text)
+        return parse_number(text)
     except (TypeError, ValueError):
         raise Violation(row, f"must hold a number, got {text!r:.80}") from None
 

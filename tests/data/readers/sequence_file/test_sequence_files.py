@@ -163,6 +163,7 @@ BAD = [
         {"content": "bytes"},
         "record 1: key must be a number, a text",
     ),
+    (bad([("img 3_7", b"a")]), {"content": "bytes"}, "record 0: key must be .*, got 'img 3_7'"),
     (bad([("", b"a")]), {"content": "bytes"}, "record 0: key must be a number, a text"),
     (bad([("1", b"\xff")]), {"content": "datums"}, "record 0: must be a Datum"),
     (bad([("1", "a")], value="Text"), {}, "record 0: value must be bytes, got 'a'"),

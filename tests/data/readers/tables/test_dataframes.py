@@ -148,6 +148,7 @@ BAD = {
         r"an image's bytes, got \[1, 300\]",
     ),
     "no number": ({"label": "cat"}, Numbers(name="label"), "'label' must hold a number, got 'cat'"),
+    "a name": ({"label": "3_7"}, Numbers(name="label"), "'label' must hold a number, got '3_7'"),
     "too few bytes": (
         {"raw": b"abc", "encoded": False},
         Pictures(name="raw", shape=(3, 4, 6), extra_columns=BESIDE),
@@ -162,6 +163,14 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path, name):
     source = DataFrames(write(tmp_path, [row], "parquet"), columns={"x": column})
     with pytest.raises(DataError, match=f"part-0.parquet, row group 0, record 0: .*{message}"):
         read(source)
+
+
+def test_numbers_in_texts_may_be_categories_as_pandas_writes_them(tmp_path):
+    """They were refused as texts, which alone are read."""
+    texts = pa.array(["1.5", "2", "1.5"]).dictionary_encode()
+    pq.write_table(pa.table({"x": texts}), tmp_path / "a.parquet")
+    x = read(DataFrames(str(tmp_path), columns={"x": Numbers(name="x")})).columns["x"]
+    assert x.tolist() == [1.5, 2.0, 1.5]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "json"])
