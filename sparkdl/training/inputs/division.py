@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from sparkdl.config.constraints.base import scalar
 from sparkdl.config.constraints.numbers import is_number
 from sparkdl.data.records.changes import ClassWeights, PartByHash
@@ -9,6 +11,7 @@ from sparkdl.errors import ConfigError, brief
 from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.inputs.schema import label_of
 
+LARGEST = float(np.finfo(np.float32).max)  # the type of records' weights
 WEIGHTS = "give each record its weight, as a column"
 
 
@@ -80,9 +83,10 @@ def class_weights(conf, factors):
             f"{brief(factors)}"
         )
     for one, factor in factors.items():
-        if not is_number(scalar(factor)) or factor < 0:
+        if not is_number(scalar(factor)) or not 0 <= factor <= LARGEST:
             raise ConfigError(
-                f"class_weight[{brief(one)}] must be a number >= 0, got {brief(factor)}"
+                f"class_weight[{brief(one)}] must be a number >= 0 within float32, got "
+                f"{brief(factor)}"
             )
     all_factors = tuple(float(factors.get(n, 1)) for n in range(size))
     return ClassWeights(column=columns[0], factors=all_factors)

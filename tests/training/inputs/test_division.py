@@ -145,6 +145,8 @@ REFUSED = {
         {"class_weight": {1: -1}},
         r"class_weight\[1\] must be a number >=",
     ),
+    "beyond float32": (CONF, {"class_weight": {1: 1e39}}, "a number >= 0 within float32, got 1e"),
+    "beyond floats": (CONF, {"class_weight": {1: 10**400}}, "a number >= 0 within float32, got"),
     "values": (REGRESSION, {"class_weight": {0: 2}}, "class_weight must be left out where"),
 }
 
