@@ -22,7 +22,6 @@ class AutomaticMasks:
     """
 
     def __init__(self, layers, outputs):
-        self.names = {layer.name for layer in layers}
         self.operations = operations_for_masks(layers, outputs)
         self._computed, self._carried = {}, {}
         for kind in OPERATIONS:  # one reads the other
@@ -44,9 +43,8 @@ class AutomaticMasks:
         """Raises UnsupportedError for a mask other than that of the first of the `given` Places."""
         carried = self._carried.get(call.sources[0]) if call.sources else None
         for tensor in call.masks:
-            known = tensor[0] not in self.names  # a mask of a layer outside is passed on
             same = carried is not None and self._computed.get(tensor) == carried
-            if not (known or (same and (given[0] is None or given[0].masked))):
+            if not (same and (given[0] is None or given[0].masked)):
                 raise UnsupportedError("a mask given in a call is not supported; Masking makes one")
 
     def carry(self, layer, number, call):

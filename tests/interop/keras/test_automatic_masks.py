@@ -1,5 +1,7 @@
 """Functional models whose masks Keras passes on by itself, against Keras; others are refused."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -89,6 +91,17 @@ def test_other_masks_are_refused():
             read_keras(OTHERS[name]().to_json())
 
     for_all(OTHERS, check)
+
+
+def test_a_mask_of_a_layer_that_the_model_lacks_is_refused():
+    """It was dropped where our tensor has none: the network then read all steps."""
+    text = given(lambda x: keras.ops.not_equal(x, 0), masked=False).to_json()
+    document = json.loads(text)
+    layers = document["config"]["layers"]
+    [mask] = [layer["name"] for layer in layers if layer["class_name"] == "NotEqual"]
+    document["config"]["layers"] = [layer for layer in layers if layer["name"] != mask]
+    with pytest.raises(UnsupportedError, match="a mask given in a call is not supported"):
+        read_keras(json.dumps(document))
 
 
 def test_the_mask_of_its_words_may_be_given():
