@@ -28,9 +28,11 @@ def choose_algorithm(matmul, device):
     if (cached := read_algorithm(matmul, key)) is not None:
         return cached
     proposed = candidates(matmul)
-    times = time_algorithms(matmul, device, proposed) if len(proposed) > 1 else {}
+    times, complete = {}, True
+    if len(proposed) > 1:
+        times, complete = time_algorithms(matmul, device, proposed)
     best = proposed[min(times, key=times.get, default=0)]
-    if any(times.values()):
+    if complete and any(times.values()):  # later processes may have the memory lacking here
         cache.write(key, bytes(best[0]))
     return best
 
@@ -83,19 +85,28 @@ def candidates(matmul):
 
 
 def time_algorithms(matmul, device, proposed):
-    """Returns {index: seconds} of the algorithms that run; {} if there is no memory for trials."""
+    """Returns {index: seconds} of the algorithms that run, and whether none of them lacked memory.
+
+    If there is no memory for trials, the first is {}.
+    """
     try:
-        trial, times = matmul.elsewhere(), {}
+        trial, times, complete = matmul.elsewhere(), {}, True
     except DeviceError as error:
         log.warning("a product may be slow: no memory to time cuBLASLt's algorithms: %s", error)
-        return {}
+        return {}, False
     for index, (algorithm, size) in enumerate(proposed):
-        work = partial(trial.put, algorithm, device.workspace(size) if size else None)
         try:
-            times[index] = seconds(device, work)
-        except (DeviceError, MemoryError):
-            continue  # proposed by the library, yet refused, or in need of more memory
-    return times
+            workspace = device.workspace(size) if size else None
+        except DeviceError:  # the device has no memory for it
+            complete = False
+            continue
+        try:
+            times[index] = seconds(device, partial(trial.put, algorithm, workspace))
+        except MemoryError:
+            complete = False
+        except DeviceError:
+            continue  # proposed by the library, yet refused
+    return times, complete
 
 
 def seconds(device, work):

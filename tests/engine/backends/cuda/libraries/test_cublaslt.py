@@ -194,7 +194,7 @@ def test_what_was_kept_needs_no_more_workspace_than_there_may_be(adapter, monkey
 
 
 def test_what_does_not_run_is_not_taken(adapter, monkeypatch):
-    monkeypatch.setattr(choice, "time_algorithms", lambda *words: {1: 0.5})
+    monkeypatch.setattr(choice, "time_algorithms", lambda *words: ({1: 0.5}, True))
     assert_same(trace(ops.matmul, X, W), [X, W])
     assert [size for _, size in adapter.best.values()] == [0]
 
@@ -268,6 +268,21 @@ def test_an_algorithm_without_memory_is_not_timed(adapter, monkeypatch):
     monkeypatch.setattr(adapter, "best", {})
     assert_same(trace(ops.matmul, X, W), [X, W])
     assert len(adapter.best) == 1
+
+
+@pytest.mark.parametrize("lacking", ["run", "workspace"])
+def test_a_choice_made_without_memory_for_all_is_not_kept_on_disk(adapter, monkeypatch, lacking):
+    def full(*words):
+        raise MemoryError if lacking == "run" else DeviceError("no memory")
+
+    times, kept = iter([1.0] * (1 + choice.REPEATS)), []
+    monkeypatch.setattr(adapter.driver, "seconds", lambda *words: next(times, None) or full())
+    if lacking == "workspace":
+        device = base.get("cuda").session.device
+        monkeypatch.setattr(type(device), "workspace", full)
+    monkeypatch.setattr(choice.cache, "write", lambda key, content: kept.append(content))
+    assert_same(trace(ops.matmul, X, W), [X, W])
+    assert len(adapter.best) == 1 and not kept
 
 
 def test_a_bias_may_begin_anywhere_in_a_vector():
