@@ -19,7 +19,7 @@ class LocalSGDWorker(ParameterAveragingWorker):
         self._warm_up = AllReduceWorker(AllReduceSGD(sync_epochs=None, codec=master.codec), worker)
         self._kept_back, self._in_step = None, master.parallel_from > 0
         self._period = Period(master)
-        if "local_sgd" in worker.master_state:
+        if master.adaptive and "local_sgd" in worker.master_state:
             self._period.restore(worker.master_state["local_sgd"])
 
     def round(self, steps):
@@ -111,8 +111,12 @@ class Period:
 
     def vector(self):
         """Returns the state as a vector, for `restore`."""
-        return np.array([self.now, self._first, self._loss, self._examples])
+        numbers = [self.now, self._first, self._loss, self._examples, self.master.period]
+        return np.array(numbers, np.float64)
 
     def restore(self, vector):
-        now, self._first, self._loss, self._examples = vector.tolist()
-        self.now = int(now)
+        """Continues from `vector`, unless it is of a fit with another `LocalSGD.period`."""
+        now, first, loss, examples, *periods = vector.tolist()  # older checkpoints have no period
+        if periods and periods[0] != self.master.period:
+            return
+        self.now, self._first, self._loss, self._examples = int(now), first, loss, examples

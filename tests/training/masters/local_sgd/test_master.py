@@ -64,12 +64,29 @@ def test_equals_a_simulation(name, crews):
                 approx(losses[0]),
                 0,
                 0,
+                master.period,
             ]
         for hand in hands:
             hand.loss = 0.0
     assert np.abs(hands[0].params - first).max() > 0.1, "else nothing was asked"
     assert (len(set(periods)) > 2) == master.adaptive
     assert idle or sum(counts) >= size
+
+
+@pytest.mark.parametrize("later", [{"period": 8}, {"period": 6, "adaptive": True}], ids=label)
+def test_a_fit_with_other_options_begins_with_its_own_period(later, crews):
+    """An earlier fit's adaptive period, here 1, is not that of the later one."""
+    options = {"updates_per_round": 8, **SMALL}
+    adaptive = LocalSGD(period=8, adaptive=True, plateau=0.1, **options)
+    network, data = Network(perceptron()), Partitions([40, 40])
+    network.fit(data, 3, adaptive, crews(2))
+    assert network.state.master_state["local_sgd"][0] == 1
+    found = []
+    for kept in (network.state.master_state, {}):
+        other = Network(network.conf, replace(network.state, master_state=kept))
+        other.fit(data, 1, LocalSGD(**later, **options), crews(2))
+        found.append(other.state.params)
+    np.testing.assert_array_equal(*found)
 
 
 KEEPING = [OneBit(chunk=64), TopK(0.1), TwoBit(threshold=0.01)]

@@ -32,6 +32,12 @@ def test_a_period_goes_on_where_it_was():
     np.testing.assert_array_equal(one.vector(), other.vector())
 
 
+def test_a_period_of_an_older_checkpoint_goes_on_too():
+    period = Period(LocalSGD(period=8))
+    period.restore(np.array([3, 0.5, 0.25, 10]))
+    np.testing.assert_array_equal(period.vector(), [3, 0.5, 0.25, 10, 8])
+
+
 def test_a_loss_that_is_not_finite_leaves_the_period():
     period = Period(LocalSGD(period=8))
     period.add(math.nan, 10)
