@@ -11,6 +11,7 @@ import numpy as np
 from sparkdl.config import Boolean, Choice, Integer, dataclass, option
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.errors import DivergedError, WorkerError, require
+from sparkdl.nn import initial_slots
 from sparkdl.nn.optimization.parameter_options import fixed_parts
 from sparkdl.training.masters.base import ResidentMaster, TrainingMaster
 from sparkdl.training.masters.parameter_averaging.worker import ParameterAveragingWorker
@@ -190,7 +191,7 @@ class ParameterAveraging(ResidentMaster):
             params[fixed] = state.params[fixed]
         changed = np.unpackbits(result.changed, count=len(buffers)) > 0
         np.copyto(buffers, state.buffers, where=~changed)
-        slots = slots if self.average_optimizer_state else state.slots
+        slots = slots if self.average_optimizer_state else initial_slots(conf)
         state = part.after(state, state.iteration + result.updates)
         return replace(state, params=params, buffers=buffers, slots=slots, master_state={})
 
@@ -209,9 +210,8 @@ def check_examples(result, examples, state):
 
 def check_finite(conf, result, after, state):
     """Raises DivergedError if a number is not finite, other than infinite constant buffers."""
-    vectors = [after.params] + [after.slots] * (after.slots is not state.slots)
     with np.errstate(all="ignore"):
-        sums = [vector.sum(dtype=np.float64) for vector in vectors]
+        sums = [vector.sum(dtype=np.float64) for vector in (after.params, after.slots)]
     is_finite = np.isfinite([result.loss, *sums]).all()
     if not (is_finite and Infinities(conf, state.buffers).are_all_in(after.buffers)):
         mean = result.loss / result.examples

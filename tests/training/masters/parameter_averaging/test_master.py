@@ -14,7 +14,7 @@ from sparkdl.nn import Adam, Dense, Momentum, NetworkConf, Output, Sgd
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.schedules import MultiStepSchedule
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging, check_finite
-from sparkdl.training.network import first_state
+from sparkdl.training.network import Network, first_state
 from sparkdl.training.rounds.block_training import Round, train_block
 from sparkdl.training.workers.contribution import Contribution
 from tests.training.problems import (
@@ -40,6 +40,16 @@ def test_slots_start_anew_whatever_the_state_brings():
     np.testing.assert_array_equal(found.vector, train_block(shared, 0, block).vector)
     averaged = train_block(replace(shared, state=with_slots, keep_slots=True), 0, block)
     assert (averaged.vector[: conf.parameter_count] != found.vector).all()
+
+
+@pytest.mark.parametrize("way", ["driver", "peers"])
+def test_slots_that_are_not_averaged_are_reset_in_the_network_too(way, crews):
+    """A later fit, by another master, would continue with those of an earlier one."""
+    network = Network(perceptron(optimizer=Momentum(learning_rate=0.1)))
+    for keeps in (True, False):
+        options = {"average_optimizer_state": keeps, "aggregation": way}
+        network.fit(Partitions(EVEN), 1, averaging(**options), crews(2))
+        assert network.state.slots.any() == keeps
 
 
 def test_dropout_drops_others_in_the_next_epoch():
