@@ -1,5 +1,7 @@
 """Counters of listeners, recorded in checkpoints for resumed fits."""
 
+import math
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -56,8 +58,14 @@ class CounterKeeper(Listener):
 def note_of(listener):
     """Returns a listener's counters, for JSON."""
     values = {name: getattr(listener, name) for name in listener.counters}
-    plain = {name: x.item() if isinstance(x, np.generic) else x for name, x in values.items()}
+    plain = {name: plain_number(x) for name, x in values.items()}
     return {"type": type(listener).__name__, "monitor": monitor_of(listener), "counters": plain}
+
+
+def plain_number(x):
+    """Returns a value for JSON, which has no infinities: the largest numbers stand for them."""
+    x = x.item() if isinstance(x, np.generic) else x
+    return math.copysign(sys.float_info.max, x) if isinstance(x, float) and math.isinf(x) else x
 
 
 def is_of(noted, listener):

@@ -125,6 +125,21 @@ def test_best_weights_that_nobody_kept_are_said_to_be_lost(crews, caplog):
     assert second.best_epoch == 2, "of its own epochs"
 
 
+def test_a_best_value_that_is_infinite_is_in_checkpoints(crews, tmp_path):
+    """A perplexity, for instance, whose loss is too large for exp."""
+    network, found = Network(perceptron()), []
+    for epochs, value, resume in (1, float("inf"), None), (2, 2.0, tmp_path):
+        stopping = EarlyStopping("validation perplexity", mode="min")
+        reducing = ReduceLROnPlateau("validation perplexity", mode="min")
+        metrics = {"perplexity": lambda *_, value=value: value}
+        on = {"checkpoints": Checkpoints(path=tmp_path), "metrics": metrics, "resume": resume}
+        master = MASTERS[DRIVER].master
+        options = {"validation": TEST, "listeners": [stopping, reducing]} | on
+        network.fit(DATA, epochs, master, crews(2), **options)
+        found.append(stopping.best)
+    assert found == [float("inf"), 2.0]
+
+
 class Counts(Listener):
     counters = ("heard",)
 
