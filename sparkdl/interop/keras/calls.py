@@ -9,6 +9,9 @@ from sparkdl.interop.keras.options import Options, refuse_custom
 MODELS = ("Sequential", "Functional", "Model")
 MOST = 3000  # layers per model
 RANDOM = ("Dropout", "Dropout1D", "Dropout2D", "Dropout3D", "GaussianNoise")  # ends of classes
+DROPOUTS = ("dropout", "recurrent_dropout")  # options of layers
+# Ends of classes for whose calls Keras 3 writes training=False, their default, by itself.
+INFERENCE_BY_DEFAULT = (*RANDOM, "RNN", "LSTM", "GRU", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,11 @@ class LayerConfig:
     @property
     def trainable(self):
         return is_trainable(self.document)
+
+    @property
+    def is_asked(self):
+        """Whether training=False in its calls is its author's word, not Keras's default."""
+        return not self.kind.endswith(INFERENCE_BY_DEFAULT)
 
     @property
     def shape(self):
@@ -170,7 +178,14 @@ def functional(config):
     if missing:
         raise DataError(f"a model must hold its inputs and outputs, got none called {missing}")
     called = [layer for layer in layers if layer.kind != "InputLayer"]
+    outputs = [output_of(by_name[at[0]], at) for at in outputs]
     return called, [(by_name[at[0]], at) for at in inputs], outputs
+
+
+def output_of(layer, at):
+    """Returns an output as a call counted from 0; Keras counts those of nested models from 1."""
+    name, number, index = at
+    return name, number - 1 if layer.kind in MODELS[1:] and number else number, index
 
 
 def check_names(layers):
@@ -211,8 +226,14 @@ def acts_in_training(document):
         return False
     kind = document.get("class_name")
     moves = kind == "BatchNormalization" and is_trainable(document)
-    at_random = isinstance(kind, str) and kind.endswith(RANDOM)
+    at_random = isinstance(kind, str) and (kind.endswith(RANDOM) or drops_out(document))
     return moves or at_random or any(map(acts_in_training, document.values()))
+
+
+def drops_out(document):
+    """Returns whether a layer, such as an LSTM or attention, has an option that drops numbers."""
+    config = document.get("config")
+    return isinstance(config, dict) and any(config.get(name) for name in DROPOUTS)
 
 
 def calls_in(document):

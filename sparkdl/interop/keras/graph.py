@@ -147,7 +147,7 @@ class GraphTranslation:
                 rule_of(layer.kind)
             call.refuse_training()
             scope.masks.check(call, given)
-            if call.is_inference and acts_in_training(layer.document):
+            if call.is_inference and layer.is_asked and acts_in_training(layer.document):
                 self.notes.append(f"{layer.name} trains, although its call has training=False")
             if any(place is None for place in given):  # after an unsupported layer
                 return [None]

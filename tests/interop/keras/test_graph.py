@@ -7,8 +7,9 @@ import pytest
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras import read_keras
+from sparkdl.interop.keras.graph import GraphTranslation
 from sparkdl.nn.layers import Frozen
-from tests.interop.keras.models import chain, drawn, keras, train
+from tests.interop.keras.models import answer, chain, drawn, keras, train
 from tests.interop.keras.test_gradients import RATE, moved_by_keras
 from tests.support.tables import for_all
 
@@ -117,3 +118,43 @@ def test_training_in_a_call_is_refused_or_noted():
     )
     inner.trainable = False
     assert read_keras(model.to_json()).notes == ()
+
+
+RANDOM_INSIDE = {
+    "words of an LSTM": lambda: L.LSTM(3, dropout=0.5),
+    "states of a GRU": lambda: L.Bidirectional(L.GRU(3, recurrent_dropout=0.5)),
+    "attention": lambda: L.MultiHeadAttention(2, 2, dropout=0.5),
+}
+
+
+def test_dropout_that_is_an_option_is_noted():
+    """Layers with such options act in training as Dropout does; no note was given."""
+
+    def check(name):
+        layer, x = RANDOM_INSIDE[name](), keras.Input(STEPS)
+        y = layer(x, x) if name == "attention" else layer(x)
+        inner = keras.Model(x, y, name="base")
+        model = keras.Model(x, L.Activation("relu")(inner(x, training=False)))
+        graph = GraphTranslation(3, {})
+        graph.model(json.loads(model.to_json()))
+        assert graph.notes == ["base trains, although its call has training=False"]
+
+    for_all(RANDOM_INSIDE, check)
+
+
+def test_a_training_that_keras_writes_itself_is_not_noted():
+    """Keras writes training=False, the default of some layers, for calls that say nothing."""
+    x = keras.Input(STEPS)
+    model = keras.Model(x, L.Dense(2)(L.LSTM(3)(L.Dropout(0.5)(x))))
+    assert '"training": false' in model.to_json()
+    assert read_keras(model.to_json()).notes == ()
+
+
+def test_nested_models_may_be_outputs():
+    """Keras counts their calls from 1 in the outputs; reading ended in an AttributeError."""
+    x, z = keras.Input(STEPS), keras.Input(STEPS)
+    inner = keras.Model(z, L.Dense(3)(z))
+    model = keras.Model(x, [inner(x), inner(L.Rescaling(2.0)(x))])
+    x = drawn(2, 3, *STEPS)
+    for ours, theirs in zip(read_keras(model).run(x), answer(model, x), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
