@@ -258,7 +258,7 @@ class Network(LocalInference):
                 "of the weights, got None; give it before the fit"
             )
         params = averaged_params(conf, state.params, state.slots)
-        state = replace(state, params=params, master_state={}, worker_states=(), owner="")
+        state = state.with_weights(params, state.buffers)
         network = type(self)(conf, state, self.device)
         network.transform = self.transform
         return network

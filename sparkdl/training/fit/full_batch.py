@@ -1,7 +1,5 @@
 """Training on all examples at once, with a solver in place of an optimizer."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from sparkdl.errors import ConfigError, NoRecords
@@ -56,4 +54,4 @@ def solve(replica, batches, solver, state):
     replica.load(state.params, state.buffers, state.slots)
     solution = solver.minimize(FullBatch(replica, batches, state.epoch), state.params)
     params = solution.params.astype(state.params.dtype)
-    return replace(state, params=params, buffers=replica.buffers.copy()), solution
+    return state.with_weights(params, replica.buffers.copy()), solution

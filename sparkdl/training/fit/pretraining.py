@@ -1,7 +1,5 @@
 """Layer-wise unsupervised pretraining of a network."""
 
-from dataclasses import replace
-
 from sparkdl.errors import ConfigError
 from sparkdl.nn.networks.pretraining import pretraining, unsupervised_layers
 
@@ -45,4 +43,4 @@ def with_arrays_of(network, other, start=""):
             if name.startswith(start):
                 arrays[name][...] = other_arrays[name]
         vectors[kind] = vector
-    return replace(network.state, **vectors)
+    return network.state.with_weights(**vectors)

@@ -92,6 +92,15 @@ class TrainState:
         require(self, "rate_factor", isinstance(factor, float | int) and factor > 0, "a number > 0")
         require(self, "rate_factor", factor <= LARGEST_FACTOR, "a number that float32 has")
 
+    def with_weights(self, params: np.ndarray, buffers: np.ndarray) -> "TrainState":
+        """Returns the state with other weights, without the states of the master and its workers.
+
+        Those belong to the weights that they were trained with: workers of ElasticAveraging, for
+        instance, keep weights of their own.
+        """
+        dropped = {"master_state": {}, "worker_states": (), "owner": ""}
+        return replace(self, params=params, buffers=buffers, **dropped)
+
     def without_slots(self) -> "TrainState":
         """Returns what predictions need, without the state of optimizers and masters.
 

@@ -1,5 +1,7 @@
 """Full-batch training, on all examples at once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -9,6 +11,7 @@ from sparkdl.nn import BatchNorm, Dense, Dropout, Output
 from sparkdl.nn.solvers import ConjugateGradient, Lbfgs
 from sparkdl.training.evaluation.batch_evaluation import BATCH
 from sparkdl.training.fit.full_batch import FullBatch
+from sparkdl.training.masters.elastic_averaging.master import ElasticAveraging
 from sparkdl.training.network import Network
 from tests.training.problems import Partitions, perceptron, softmax_net
 
@@ -52,6 +55,20 @@ def test_buffers_move_too(data):
     network.fit_full_batch(data, Lbfgs(iterations=5))
     assert network.state.buffers[:5].any()
     assert network.score(data) < before
+
+
+def test_a_fit_goes_on_from_the_solution_and_not_from_its_workers_own_weights(crews):
+    network, source = Network(softmax_net(l2=0.02)), Partitions([40, 40])
+    master = ElasticAveraging(batch_size_per_worker=8, tau=1)
+    network.fit(source, 1, master, crews(2))
+    assert network.state.worker_states
+    network.fit_full_batch((source.features, source.labels))
+    params = network.state.params
+    other = Network(network.conf, replace(network.state, worker_states=()))
+    for one in (network, other):
+        one.fit(source, 1, master, crews(2))
+    np.testing.assert_array_equal(network.state.params, other.state.params)
+    assert abs(network.state.params - params).max() < 0.1
 
 
 def test_frozen_layers_stay(data):

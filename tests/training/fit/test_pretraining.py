@@ -5,6 +5,7 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Adam, AutoEncoder, BatchNorm, Dense, Output, VariationalAutoencoder
+from sparkdl.training.masters.elastic_averaging.master import ElasticAveraging
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from tests.training.problems import Partitions, perceptron
@@ -56,6 +57,15 @@ def test_the_network_goes_on_from_there(trained, crews):
     network = Network(trained[0].conf, trained[0].state)
     network.fit(Partitions([60, 40]), 2, MASTER, crews(2))
     assert network.predict(np.zeros((2, 4), np.float32)).shape == (2, 3)
+
+
+def test_what_workers_keep_beside_the_old_weights_is_dropped(crews):
+    network, data = deep(), Partitions([60, 40])
+    elastic = ElasticAveraging(batch_size_per_worker=16)
+    network.fit(data, 1, elastic, crews(2))
+    assert network.state.worker_states
+    network.pretrain(data, "code", master=MASTER, workers=crews(2))
+    assert not network.state.worker_states
 
 
 def test_one_layer_by_name(crews):

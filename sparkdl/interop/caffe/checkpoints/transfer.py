@@ -1,6 +1,6 @@
 """Transfer of Caffe's weights to and from a network, by layer name."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sparkdl.errors import CheckpointError
 from sparkdl.interop.caffe.checkpoints.layer_arrays import weights_in
@@ -84,7 +84,7 @@ def load_weights(conf, state, path, layers=None, fit=True):
         unused=tuple(name for name in weights if name not in arrays),
         misfits=misfits,
     )
-    return replace(state, params=params, buffers=buffers), report
+    return state.with_weights(params, buffers), report
 
 
 def save_weights(conf, state, path, layers=None, name=""):
