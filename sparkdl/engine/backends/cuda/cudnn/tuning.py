@@ -23,16 +23,30 @@ def tune(adapter, drawing):
     Returns
     -------
     bool : whether the engine may be kept for later processes: not if memory was lacking here
+
+    Raises
+    ------
+    DeviceError
+        If the graph's first run fails.
     """
+    first = trial_within_memory(adapter, drawing, drawing.graph.get_workspace_size())
+    if first is None:
+        return False
+    if not first():
+        return True  # nothing is timed on this device
+    del first  # frees its arrays
+    run = trial_within_memory(adapter, drawing, WORKSPACE)
+    return run is not None and choose_engine(adapter, drawing, run)
+
+
+def trial_within_memory(adapter, drawing, workspace):
+    """Returns a `trial`, or None with a warning if the device has no memory for it."""
     try:
-        if not trial(adapter, drawing, drawing.graph.get_workspace_size())():
-            return True  # nothing is timed on this device
-        run = trial(adapter, drawing, WORKSPACE)
+        return trial(adapter, drawing, workspace)
     except DeviceError as error:
         label = drawing.request.label
         log.warning("cuDNN's %s may be slow: no memory to time its engines: %s", label, error)
-        return False
-    return choose_engine(adapter, drawing, run)
+        return None
 
 
 def choose_engine(adapter, drawing, run):

@@ -47,6 +47,18 @@ def test_the_fastest_engine_is_taken_where_a_device_has_time_and_room(driver, en
     assert Cudnn(cudnn_double, driver()).plan(REQUEST).graph.index == engine
 
 
+def test_a_plan_that_fails_while_it_is_timed_is_none_and_says_why(caplog):
+    """It was kept, and memory was blamed."""
+
+    class Failing(HostDriver):
+        def seconds(self, work, stream):
+            raise DeviceError("an illegal memory access was encountered")
+
+    with pytest.raises(UnsupportedError, match="illegal memory access"):
+        Cudnn(cudnn_double, Failing()).plan(REQUEST)
+    assert not caplog.text
+
+
 def test_nothing_runs_on_the_stream_on_which_another_thread_times_plans():
     found, put, threads = Cudnn(cudnn_double, HostDriver()), [], []
     plan = found.plan(REQUEST)
