@@ -10,6 +10,7 @@ from operator import attrgetter, itemgetter
 
 import numpy as np
 
+from sparkdl.config import suggestion
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.batches.dealing import WINDOW_BYTES
@@ -120,7 +121,8 @@ def column_names(record):
 
 def _column_by_name(chunk, name, columns, by):
     if name not in columns:
-        raise Violation(0, f"has no column {name!r}; columns are {list(columns)}")
+        hint = suggestion(name, list(map(str, columns)), "")
+        raise Violation(0, f"has no column {name!r}; columns are {list(columns)}{hint}")
     if columns.count(name) > 1:  # Rows of a DataFrame may have two
         text = f"column {name!r} must be there once, got {columns.count(name)}"
         raise Violation(0, f"{text}; rename or drop the others")

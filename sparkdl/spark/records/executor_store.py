@@ -4,6 +4,7 @@ Spark caches the figures of each partition, and so knows which executor has the 
 those of a lost executor.
 """
 
+import json
 import time
 from contextlib import suppress
 from functools import partial
@@ -63,7 +64,8 @@ class ExecutorStore:
         Raises
         ------
         DataError
-            For the first unusable record, or if there are none.
+            For the first unusable record, if there are none, or if only some partitions have
+            weights.
         """
         began = time.perf_counter()
         self.partitions, self.counts = self._figures()
@@ -103,6 +105,7 @@ class ExecutorStore:
         errors = [stored.error for stored in partitions if stored.error is not None]
         if errors:
             raise error_from_text(errors[0])
+        require_same_columns(partitions)
         last = max((stored.partition for stored in partitions), default=-1)
         # An empty partition may have no row; a task may have the rows of several.
         counts = [0] * max(self.rdd.getNumPartitions(), last + 1)
@@ -159,6 +162,22 @@ class ExecutorStore:
         places = [[location] for location in executor_locations(self.rdd.context)]
         keys = [self._key] * len(places)
         return parallelize_at(self.rdd.context, keys, places).mapPartitions(task)
+
+
+def require_same_columns(partitions):
+    """Raises DataError unless all StoredPartitions with records have the same columns.
+
+    They differ where records of an RDD, or of a source, have weights in some partitions alone.
+    """
+    known = {one.partition: {*json.loads(one.columns)} for one in partitions if one.count}
+    for number, columns in known.items():
+        first, of_first = next(iter(known.items()))
+        for name in sorted(columns ^ of_first):
+            lacks, has = (number, first) if name in of_first else (first, number)
+            raise DataError(
+                f"partition {lacks}, record 0: must have {name}, as partition {has} has; give them "
+                "to all records, or to none"
+            )
 
 
 def reading_phases(partitions, passed):

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow
 from pyspark import RDD, TaskContext
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of
@@ -77,7 +77,7 @@ class SparkRecords:
     transform : callable, list of transforms or None
         Applied by workers to each minibatch of an RDD or DataFrame; sources have their own.
     lack_weights : bool
-        Whether records of an RDD may lack the weights, as the first of a partition shows.
+        Whether the records of an RDD, all of them, may lack the weights.
 
     Attributes
     ----------
@@ -125,7 +125,8 @@ class SparkRecords:
             return self._of_frame(schema)
         if isinstance(self.data, RDD):
             names = {"features": self.features, "label": self.label, "weights": self.weights}
-            read = partial(read_rows, schema, names, self.lack_weights)
+            has = partial(has_name, exact=tells_cases_apart()) if self.lack_weights else None
+            read = partial(read_rows, schema, names, has)
             return self.data.mapPartitionsWithIndex(read)
         read = partial(read_splits, schema, self.data.read)
         return split_rdd(sc, self.data.splits()).mapPartitions(read)
@@ -200,7 +201,7 @@ def records_to_evaluate(data, features, label, transform, weights=None):
     Losses are weighted if a DataFrame, or the records of an RDD, have the column `weights`.
     """
     if is_frame(data):  # over Spark Connect hasattr is True for any name
-        known = known_weights(weights, lambda name: has_column(data, name))
+        known = known_weights(weights, partial(has_column, data))
         return SparkRecords(data, features, label, known, transform)
     if isinstance(data, RDD):
         return SparkRecords(data, features, label, weights, transform, lack_weights=True)
@@ -216,30 +217,79 @@ def known_weights(weights, is_known):
 
 
 def has_column(frame, name):
-    """Returns whether a DataFrame has a column, as Spark looks it up.
+    """Returns whether a DataFrame has a column, as Spark looks it up; see `has_name`."""
+    return has_name(frame.columns, name, is_true(frame.sparkSession.conf.get(CASES)))
 
-    Spark ignores case by default: such a name is refused later, rather than taken for none.
+
+def has_name(names, name, exact):
+    """Returns whether `name` is one of `names`, in any case unless `exact`.
+
+    A name in another case is refused later, rather than taken for none.
     """
-    names = frame.columns
-    alike = name.lower() in map(str.lower, names)
-    return name in names or (alike and not is_true(frame.sparkSession.conf.get(CASES)))
+    return name in names or (not exact and name.lower() in (str(one).lower() for one in names))
 
 
-def read_rows(schema, names, lack_weights, partition, rows):
-    """Returns Batches of an RDD's partition."""
+def tells_cases_apart():
+    """Returns whether names that differ in case are different ones for Spark: by default not."""
+    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    return session is not None and is_true(session.conf.get(CASES))
+
+
+def read_rows(schema, names, has, partition, rows):
+    """Returns Batches of an RDD's partition; see `records_of`."""
     freeze_modules()
-    return until_failure(records_of(schema, names, lack_weights, partition, rows))
+    return until_failure(records_of(schema, names, has, partition, rows))
 
 
-def records_of(schema, names, lack_weights, partition, rows):
-    """Yields Batches of records, with weights unless the first record lacks their columns."""
-    if lack_weights:
+def records_of(schema, names, has, partition, rows):
+    """Yields Batches of records.
+
+    Parameters
+    ----------
+    names : {option: column}
+        Of the features, label and weights.
+    has : function (names, name) -> bool, or None
+        Whether records have a column. Given, they may lack those of weights, which are then none.
+
+    Raises
+    ------
+    DataError
+        For the first unusable record, or one with weights that the first record lacks.
+    """
+    if has is not None:
         rows = iter(rows)
         first = list(islice(rows, 1))
         columns = [name for one in first for name in column_names(one) or ()]
-        names = names | {"weights": known_weights(names["weights"], columns.__contains__)}
-        rows = chain(first, rows)
+        known = known_weights(names["weights"], partial(has, columns))
+        lacked = {*names_of(names["weights"])} - {*names_of(known)}
+        rows = chain(first, without_columns(rows, lacked, has, partition) if lacked else rows)
+        names = names | {"weights": known}
     yield from schema.records(rows, partition, **names)
+
+
+def names_of(weights):
+    """Returns the columns of Weights."""
+    return weights.values() if isinstance(weights, Mapping) else filter(None, [weights])
+
+
+def without_columns(rows, lacked, has, partition):
+    """Yields the rows after a partition's first; raises DataError for one with a `lacked` column.
+
+    Parameters
+    ----------
+    lacked : set of str
+    has : see `records_of`
+    """
+    seen = None
+    for number, row in enumerate(rows, 1):
+        columns = column_names(row) or ()
+        if columns != seen and (strange := [name for name in lacked if has(columns, name)]):
+            raise DataError(
+                f"partition {partition}, record {number}: must have no column {min(strange)!r}, as "
+                "record 0 has none; give it to all records, or to none"
+            )
+        seen = columns
+        yield row
 
 
 def read_splits(schema, read, splits):

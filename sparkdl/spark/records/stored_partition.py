@@ -3,6 +3,7 @@
 The folders are among Spark's files of the executor, and go with it at the latest.
 """
 
+import json
 import os
 import shutil
 import time
@@ -26,7 +27,7 @@ TRIES = 10
 # The fields of a StoredPartition.
 COLUMNS = (
     "partition long, count long, nbytes long, folder string, seconds double, python double, "
-    "error string"
+    "columns string, error string"
 )
 ARROW = arrow_schema(COLUMNS)
 
@@ -42,6 +43,8 @@ class StoredPartition(NamedTuple):
         On the executor.
     seconds, python : float
         Seconds of the task, and of its process's start before it.
+    columns : str
+        JSON of the names of its batches' columns; those of no records are [].
     error : str or None
         JSON of the error if its records cannot be used.
     """
@@ -52,6 +55,7 @@ class StoredPartition(NamedTuple):
     folder: str
     seconds: float
     python: float
+    columns: str
     error: str | None = None
 
 
@@ -66,13 +70,22 @@ def store_batches(key, partition, batches):
     python, began = seconds_to_start(), time.perf_counter()
     freeze_modules()
     folder = partition_folder(key, partition, TaskContext.get().taskAttemptId())
-    count, nbytes, text = 0, 0, None
+    count, nbytes, columns, text = 0, 0, [], None
     try:
-        count, nbytes = write_records(folder, map(unwrap, batches))
+        count, nbytes = write_records(folder, note_columns(columns, map(unwrap, batches)))
     except SparkdlError as error:
         text = error_to_text(failure_of(error).error)
     seconds = time.perf_counter() - began
-    yield StoredPartition(partition, count, nbytes, folder, seconds, python, text)
+    names = json.dumps(columns)
+    yield StoredPartition(partition, count, nbytes, folder, seconds, python, names, text)
+
+
+def note_columns(names, batches):
+    """Yields the batches; adds the columns of the first one with records to the list `names`."""
+    for batch in batches:
+        if len(batch) and not names:
+            names += sorted(batch.columns)
+        yield batch
 
 
 def partition_folder(key, partition, attempt):

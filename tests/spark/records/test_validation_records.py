@@ -57,11 +57,59 @@ def test_weights_count_in_rows_of_an_rdd_as_in_a_dataframe(spark, sc):
     assert figures(frame.rdd.map(lambda row: row).repartition(7)) == pytest.approx(expected)
     with pytest.raises(DataError, match="has no column 'w'; columns are .*; did you mean 'W'"):
         figures(frame.withColumnRenamed("w", "W"))
+    with pytest.raises(
+        DataError, match="record 0: has no column 'w'; columns .*; did you mean 'W'"
+    ):
+        figures(frame.withColumnRenamed("w", "W").rdd)
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
         assert figures(frame.withColumnRenamed("w", "W")) == without
+        assert figures(frame.withColumnRenamed("w", "W").rdd) == without
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
+
+
+def weighted(count):
+    """Returns dicts of records with weights, and pairs without."""
+    dicts = [{"features": x, "label": y, "w": 2.0} for x, y in rows(count)]
+    return dicts, [{name: one[name] for name in ("features", "label")} for one in dicts]
+
+
+MIXED = {  # records of a single partition, and what is wrong
+    "the first lacks them": (
+        lambda some, none: [*none[:3], *some],
+        "partition 0, record 3: must have no column 'w', as record 0 has none; give it to all",
+    ),
+    "the first lacks them, as a pair": (
+        lambda some, none: [tuple(none[0].values()), *some],
+        "partition 0, record 1: must have no column 'w', as record 0 has none; give it to all",
+    ),
+    "a later one lacks them": (
+        lambda some, none: [*some[:3], *none],
+        "partition 0, record 3: has no column 'w'; columns are ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_weights_of_some_records_alone_are_refused(name, sc):
+    mix, message = MIXED[name]
+    records = sc.parallelize(mix(*weighted(8)), 1)
+    net = SparkNetwork(sc, plain(), MASTERS["peers"])
+    with pytest.raises(DataError, match=message):
+        net.fit(sc.parallelize(weighted(8)[0], 1), 1, records, weights="w")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_weights_of_some_partitions_alone_are_refused(turned, sc):
+    """As of an RDD with weights and one without, in one union."""
+    some, none = (sc.parallelize(one, 1) for one in weighted(8))
+    records = none.union(some) if turned else some.union(none)
+    net = SparkNetwork(sc, plain(), MASTERS["peers"])
+    lacks, has = (0, 1) if turned else (1, 0)
+    message = f"partition {lacks}, record 0: must have weights, as partition {has} has; give them"
+    with pytest.raises(DataError, match=message):
+        net.fit(some, 1, records, weights="w")
 
 
 @pytest.mark.parametrize("way", MASTERS)

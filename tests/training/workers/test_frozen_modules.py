@@ -29,7 +29,7 @@ def test_they_are_frozen_once_after_each_import():
 
 def counts(schema, partition, rows):
     """Yields a task process's numbers of objects: those to be collected, and the frozen ones."""
-    list(read_rows(schema, {}, False, partition, rows))
+    list(read_rows(schema, {}, None, partition, rows))
     gc.collect()
     yield len(gc.get_objects()), gc.get_freeze_count()
 
