@@ -72,11 +72,18 @@ LISTED = re.compile(r"path=([^\n]*?); isDirectory=false; length=(\d+);")  # of H
 
 
 class DataIdentity(NamedTuple):
-    """Identity of records, with what is read of them: a Schema and {column: name}."""
+    """Identity of records, with what is read of them: a Schema and {column: name}.
+
+    Parameters
+    ----------
+    lack_weights : bool
+        Whether the column of weights may be missing; see SparkRecords.
+    """
 
     schema: Any
     columns: dict[str, str]
     what: Any
+    lack_weights: bool = False
 
     @property
     def origins(self):
@@ -99,7 +106,8 @@ def identify(records, schema):
     except (Py4JError, PySparkException):  # another release of Spark, or faults in the data
         return None
     columns = schema.fields(records.features, records.label, records.weights)
-    return None if what is None else DataIdentity(schema, columns, what)
+    lack_weights = records.lack_weights and records.weights is not None
+    return None if what is None else DataIdentity(schema, columns, what, lack_weights)
 
 
 def tell_doubt(records):

@@ -11,7 +11,7 @@ from sparkdl.data.records.changes import PartByHash
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.records import data_identity
 from sparkdl.spark.records.data_identity import identify, is_gone, tell_doubt
-from sparkdl.spark.records.records import SparkRecords
+from sparkdl.spark.records.records import SparkRecords, records_to_evaluate
 from sparkdl.training.inputs.schema import schema_of
 from tests.spark.networks import arrays, plain
 
@@ -112,6 +112,18 @@ def test_the_same_data_has_the_same_identity(kind, spark, tmp_path):
         assert identity(data, weights="label") != identity(data)
     if kind.startswith("cached"):
         data.unpersist()
+
+
+def test_records_that_may_lack_weights_are_not_those_that_have_them(spark):
+    """A fit with weights of an RDD without them took what was kept of it as validation data."""
+    data, schema = rdd(spark), schema_of(plain())
+
+    def of_evaluation(weights):
+        return identify(records_to_evaluate(data, "features", "label", None, weights), schema)
+
+    assert of_evaluation(None) == identify(SparkRecords(data), schema)
+    assert of_evaluation("w") == of_evaluation("w")
+    assert of_evaluation("w") != identify(SparkRecords(data, weights="w"), schema)
 
 
 EQUAL = {
