@@ -149,12 +149,23 @@ def get_text(content, at):
 
 
 def serialize(kind, value):
-    """Serializes a str, bytes, None or number as a Writable."""
+    """Serializes a str, bytes, None or number as a Writable. Raises Violation for others."""
+    try:
+        return _serialize(kind, value)
+    except (AttributeError, TypeError, UnicodeEncodeError, OverflowError, struct.error):
+        raise Violation(0, f"must be what a {kind} holds, got {value!r:.80}") from None
+
+
+def _serialize(kind, value):
     if kind == "Text":
         return text(value)
     if kind == "BytesWritable":
         return INT.pack(len(value)) + value
-    return b"" if kind == "NullWritable" else FIXED[kind].pack(value)
+    if kind != "NullWritable":
+        return FIXED[kind].pack(value)
+    if value is not None:
+        raise TypeError
+    return b""
 
 
 def deserialize(kind, content):

@@ -18,7 +18,7 @@ from sparkdl.data.readers.encodings.hadoop_format import (
     serialize,
     vint,
 )
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DataError
 
 SYNC_INTERVAL = 100_000  # bytes
 BLOCK = 1_000_000  # bytes of keys and values
@@ -51,6 +51,11 @@ def write_sequence_file(
     -------
     int
         Records written.
+
+    Raises
+    ------
+    DataError
+        For the first key or value that its Writable does not hold.
     """
     header = _header(key, value, compression, codec)
     write = _write_blocks if compression == "block" else _write_records
@@ -74,11 +79,10 @@ def _header(key, value, compression, codec):
 
 def _write_records(file, header, records):
     count = since = 0
-    for key, value in records:
+    for key, value in _serialized(header, records):
         if since >= SYNC_INTERVAL:
             file.write(ESCAPE + header.sync)
             since = 0
-        key, value = serialize(header.key, key), serialize(header.value, value)
         if header.codec:
             value = CODECS[header.codec][0](value)
         file.write(INT.pack(len(key) + len(value)) + INT.pack(len(key)) + key + value)
@@ -89,9 +93,9 @@ def _write_records(file, header, records):
 
 def _write_blocks(file, header, records):
     keys, values, size, count = [], [], 0, 0
-    for key, value in records:
-        keys.append(serialize(header.key, key))
-        values.append(serialize(header.value, value))
+    for key, value in _serialized(header, records):
+        keys.append(key)
+        values.append(value)
         size += len(keys[-1]) + len(values[-1])
         count += 1
         if size >= BLOCK:
@@ -100,6 +104,16 @@ def _write_blocks(file, header, records):
     if keys:
         _write_block(file, header, keys, values)
     return count
+
+
+def _serialized(header, records):
+    """Yields the bytes of each key and value. Raises DataError."""
+    for row, (key, value) in enumerate(records):
+        try:
+            pair = serialize(header.key, key), serialize(header.value, value)
+        except Violation as offence:
+            raise DataError(f"record {row}: {offence}") from None
+        yield pair
 
 
 def _write_block(file, header, keys, values):

@@ -277,6 +277,26 @@ def test_the_writer_refuses(tmp_path, options, message):
     assert not files.exists(tmp_path / "a")
 
 
+UNFIT = {
+    "Text": (7, "\ud800"),
+    "BytesWritable": ("a", 7),
+    "NullWritable": ("a",),  # which was left out without a word
+    "IntWritable": (2**31, 1.5, "1"),
+    "FloatWritable": (1e39,),
+}
+
+
+@pytest.mark.parametrize("compression", ["none", "block"])
+@pytest.mark.parametrize("kind", UNFIT)
+def test_what_a_writable_does_not_hold_is_named(tmp_path, kind, compression):
+    for value in UNFIT[kind]:
+        with pytest.raises(DataError, match=f"^record 1: must be what a {kind} holds, got "):
+            right = {"Text": "", "BytesWritable": b"", "NullWritable": None}.get(kind, 0)
+            records = [(0, right), (1, value)]
+            options = {"key": "IntWritable", "value": kind, "compression": compression}
+            write_sequence_file(tmp_path / "a", records, **options)
+
+
 def test_options_are_refused():
     with pytest.raises(ConfigError, match="content must be 'images', 'datums' or 'bytes'"):
         SequenceFiles("a", content="image")
