@@ -85,11 +85,12 @@ class SparkNetworkClassifier(
     monitor : str, default "validation loss"
         Metric for the next three Params; "loss" is the training loss.
     patience : int, optional
-        Epochs without improvement after which the fit ends.
+        Evaluations without improvement after which the fit ends: epochs, unless validateEvery is
+        given.
     minDelta : float, default 0.0
         A smaller change does not count as an improvement.
     restoreBestWeights : bool, default False
-        Whether the model gets the weights of the best epoch, not the last one.
+        Whether the model gets the weights of the best evaluation, not the last ones.
     thresholds : list of float, optional
         One for each class: the class with the largest probability / threshold is predicted.
     listeners : list of Listener, optional

@@ -24,7 +24,7 @@ from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
-from sparkdl.training.reporting.early_stopping import EarlyStopping
+from sparkdl.training.reporting.early_stopping import NEVER, EarlyStopping
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
 
@@ -134,5 +134,5 @@ def stopping(stage: FitParams, evaluates: bool) -> list[Listener]:
             f"monitor must be 'loss' where nothing is evaluated, got {stage.getMonitor()!r}; give "
             "validationSplit or validationIndicatorCol"
         )
-    patience = stage.getPatience() if stage.isDefined(stage.patience) else stage.getMaxIter()
+    patience = stage.getPatience() if stage.isDefined(stage.patience) else NEVER
     return [EarlyStopping(stage.getMonitor(), stage.getMinDelta(), patience, "auto", None, best)]

@@ -69,11 +69,12 @@ class SparkNetworkEstimator(NetworkEstimator, SeveralColumns):
     monitor : str, default "validation loss"
         Metric for the next three Params; "loss" is the training loss.
     patience : int, optional
-        Epochs without improvement after which the fit ends.
+        Evaluations without improvement after which the fit ends: epochs, unless validateEvery is
+        given.
     minDelta : float, default 0.0
         A smaller change does not count as an improvement.
     restoreBestWeights : bool, default False
-        Whether the model gets the weights of the best epoch, not the last one.
+        Whether the model gets the weights of the best evaluation, not the last ones.
     listeners : list of Listener, optional
         Listeners of the fit; a saved stage has none.
     checkpoints : Checkpoints, or JSON, optional

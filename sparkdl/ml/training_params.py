@@ -30,7 +30,8 @@ class HasValidation(HasValidationIndicatorCol):
     patience: "Param[int]" = Param(
         Params._dummy(),
         "patience",
-        "epochs without a better figure after which the fit ends.",
+        "evaluations without a better figure after which the fit ends: epochs, unless "
+        "validateEvery is given.",
         typeConverter=TypeConverters.toInt,
     )
     minDelta: "Param[float]" = Param(

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from sparkdl.errors import DivergedError
-from sparkdl.training.reporting.early_stopping import EarlyStopping
+from sparkdl.training.reporting.early_stopping import NEVER, EarlyStopping
 from sparkdl.training.reporting.monitor import Monitor
 from sparkdl.training.reporting.steering import StopTraining
 
@@ -55,8 +55,7 @@ def early_stopping(setup):
     """Returns the listener that a setup requires, or None."""
     if setup.goes_on:
         return None
-    never = 2**31  # evaluations
-    patience = never if setup.patience is None else setup.patience
+    patience = NEVER if setup.patience is None else setup.patience
     options = {"mode": setup.mode, "min_delta": setup.min_delta}
     options |= {"restore_best_weights": setup.restore_best_weights}
     return EarlyStopping(setup.monitor, patience=patience, **options)

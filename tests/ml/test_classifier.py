@@ -321,6 +321,15 @@ def test_a_fit_ends_early_with_the_best_weights(data, sc):
     assert found.examples == epoch.examples == 60 - found.validation.examples
 
 
+def test_the_best_weights_are_kept_without_an_early_end(data):
+    """Evaluations may outnumber epochs: their number alone must not end the fit."""
+    options = {"network": classes_conf(), "validationSplit": 0.3, "validateEvery": 1, **SMALL}
+    options |= {"minDelta": 10.0, "restoreBestWeights": True}  # no evaluation improves by so much
+    history = SparkNetworkClassifier(**options, maxIter=2).fit(data).history
+    assert (len(history.epochs), history.end_reason) == (2, None)
+    assert len(history.validations) > 3
+
+
 def test_a_fit_goes_on_from_a_model(data):
     """As with xgboost's xgb_model: two fits of one epoch equal one fit of two."""
     heard = []

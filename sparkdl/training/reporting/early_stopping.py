@@ -12,6 +12,7 @@ from sparkdl.training.reporting.reports import FitPlan
 from sparkdl.training.reporting.steering import StopTraining
 
 log = logging.getLogger(__name__)
+NEVER = 2**31  # a patience that no fit uses up, to keep the best weights alone
 
 
 class EarlyStopping(Monitor):
