@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pyspark.ml import Estimator
 from pyspark.sql import DataFrame
@@ -92,15 +92,17 @@ class TuneEstimator(Estimator[Any]):
         kinds = SparkNetworkClassifier | SparkNetworkRegressor
         named = "a SparkNetworkClassifier or SparkNetworkRegressor"
         require_kind("TuneEstimator.estimator", estimator, kinds, named)
-        if estimator.isDefined(estimator.network):
-            raise ConfigError(
-                "TuneEstimator.estimator must have no network, got one; define gives the trials'"
-            )
         require_plain(estimator)
         require(self, "define", callable(define), "a function of an optuna.Trial")
         for name in "trials", "models":
             require(self, name, is_integer(getattr(self, name), 1), "an integer >= 1")
         require(self, "voting", voting in VOTINGS, f"one of {list(VOTINGS)}")
+
+    def copy(self, extra: Any = None) -> Self:
+        """Returns a copy whose estimator has the values of a param map."""
+        copied = super().copy(extra)
+        copied.estimator = self.estimator.copy(extra)
+        return copied
 
     def _fit(self, dataset: DataFrame) -> Any:
         require_frame(dataset)
@@ -176,7 +178,11 @@ class TuneEstimator(Estimator[Any]):
 
 
 def require_plain(estimator: Any) -> None:
-    """Raises ConfigError if an estimator has listeners, or Params that trials do not read."""
+    """Raises ConfigError for a network, listeners, and Params that trials do not read."""
+    if estimator.isDefined(estimator.network):
+        raise ConfigError(
+            "TuneEstimator.estimator must have no network, got one; define gives the trials'"
+        )
     for name in UNREAD:
         if estimator.isDefined(name) and estimator.getOrDefault(name):
             raise ConfigError(

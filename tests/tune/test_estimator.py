@@ -142,6 +142,22 @@ def test_a_model_has_the_params_of_its_trial(spark):
             TuneEstimator(stage, longer, 2)
 
 
+def test_a_param_map_reaches_the_estimator(spark):
+    """As pyspark.ml's CrossValidator gives its estimator the values of a param map."""
+    stage = SparkNetworkClassifier(monitor="loss", **PARAMS)
+    tuner = TuneEstimator(stage, define, 1, study_of(GOOD))
+    given = {stage.maxIter: 2, stage.predictionCol: "vote"}
+    [model] = Pipeline(stages=[tuner]).fit(frame(spark), given).stages
+    assert (model.network.state.epoch, model.getMaxIter(), model.getPredictionCol()) == (
+        2,
+        2,
+        "vote",
+    )
+    assert (stage.getMaxIter(), stage.getPredictionCol()) == (3, "prediction")
+    with pytest.raises(ConfigError, match="TuneEstimator.estimator must have no network"):
+        tuner.fit(frame(spark), {stage.network: conf_of(GOOD)})
+
+
 def test_own_params_are_those_that_can_be():
     options = {"epochs": np.int64(3), "batch_size": "large", "patience": 2}
     assert own_params(options) == {"maxIter": 3} and type(own_params(options)["maxIter"]) is int
