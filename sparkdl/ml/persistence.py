@@ -111,8 +111,12 @@ def require_files(spark: SparkSession) -> None:
 
 
 def public_name(cls: type) -> str:
-    """Returns the name under which users import a class, wherever it is defined."""
-    return f"{cls.__module__.rpartition('.')[0]}.{cls.__name__}"
+    """Returns the name under which users import a class: ours from the part that it is in, a
+    subclass of theirs from its own module.
+    """
+    module = cls.__module__
+    of_ours = module.startswith("sparkdl.")
+    return f"{module.rpartition('.')[0] if of_ours else module}.{cls.__name__}"
 
 
 def place_of(path: str, number: int) -> str:

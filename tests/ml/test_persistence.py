@@ -39,6 +39,10 @@ print(json.dumps(sorted([row.id, row.named, row.probability.tolist()] for row in
 """
 
 
+class OwnClassifier(SparkNetworkClassifier):
+    """A user's subclass."""
+
+
 def beside(sc):
     """Environment with which a new Python process becomes a driver in the same JVM."""
     jvm = sc._gateway.gateway_parameters
@@ -92,3 +96,12 @@ def test_an_estimator_comes_back_with_the_weights_it_starts_from(spark, tmp_path
     assert_equal(again.getNetwork().state, network.state)
     assert (again.getMaster(), again.getMaxIter(), again.getListeners()) == (AllReduceSGD(), 3, [])
     assert other.getNetwork() == classes_conf()
+
+
+def test_a_subclass_of_a_user_comes_back(spark, tmp_path):
+    """As pyspark.ml's own reader does it: by the class's module and name."""
+    Pipeline(stages=[OwnClassifier(maxIter=3)]).save(str(tmp_path / "pipeline"))
+    [again] = Pipeline.load(str(tmp_path / "pipeline")).getStages()
+    assert (type(again), again.getMaxIter()) == (OwnClassifier, 3)
+    with pytest.raises(CheckpointError, match="got a tests.ml.test_persistence.OwnClassifier"):
+        SparkNetworkClassifier.load(str(tmp_path / "pipeline" / "stages" / f"0_{again.uid}"))
