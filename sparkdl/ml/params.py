@@ -12,7 +12,7 @@ from pyspark.ml.param.shared import (
 )
 
 from sparkdl.data.transforms.base import Transform
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, brief
 from sparkdl.ml.checkpoint_params import HasCheckpoints, HasResources
 from sparkdl.ml.documents import (
     conf_of,
@@ -30,6 +30,9 @@ from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.default import default_master
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
+
+
+NONE_IS_DEFAULT = ("master", "listeners")  # as is that of Params without a default
 
 
 class HasMaster(Params):
@@ -88,9 +91,29 @@ class StageParams(HasMaster, HasPreprocessing):
     """Params of all estimators and models."""
 
     def copy(self, extra: Any = None) -> Self:
-        """Returns a copy with the values of a param map, converted as the constructor's are."""
+        """Returns a copy with the values of a param map, converted as the constructor's are.
+
+        Raises ConfigError for keys that are no Params.
+        """
+        for param in extra or {}:
+            if not isinstance(param, Param):
+                kind = type(self).__name__
+                raise ConfigError(
+                    f"{kind}: keys of a param map must be Params such as estimator.maxIter, got "
+                    f"{brief(param)}"
+                )
         converted = {param: param.typeConverter(value) for param, value in (extra or {}).items()}
         return super().copy(converted)
+
+    def _set(self, **values: Any) -> Self:
+        """Sets Params by name; None, where it stands for a default, leaves a Param out."""
+        given = {}
+        for name, value in values.items():
+            if value is None and (name in NONE_IS_DEFAULT or not self.hasDefault(name)):
+                self.clear(self.getParam(name))
+            else:
+                given[name] = value
+        return super()._set(**given)
 
 
 class HasNetwork(Params):

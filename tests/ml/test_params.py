@@ -101,6 +101,23 @@ def test_without_a_seed_there_is_none():
     assert SparkNetworkClassifier(seed=3).getSeed() == 3
 
 
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_none_is_the_default_wherever_a_signature_says_so(name):
+    cls = getattr(ml, name)
+    signature = inspect.signature(cls.__init__).parameters.values()
+    left_out = {param.name: None for param in signature if param.default is None}
+    assert {"seed", "master", "listeners", "patience"} <= set(left_out)
+    one = cls(maxIter=3, **left_out)
+    assert [param.name for param in one.params if one.isSet(param)] == ["maxIter"]
+    assert not one.setSeed(4).setSeed(None).isDefined("seed")
+
+
+def test_keys_of_a_param_map_are_params():
+    match = "^SparkNetworkClassifier: keys of a param map must be Params .*got 'maxIter'"
+    with pytest.raises(ConfigError, match=match):
+        SparkNetworkClassifier().copy({"maxIter": 2})
+
+
 def test_without_a_network_the_error_says_so():
     with pytest.raises(ConfigError, match="SparkNetworkClassifier.network must be given"):
         SparkNetworkClassifier().getNetwork()
