@@ -98,8 +98,9 @@ class TrainState:
         Those belong to the weights that they were trained with: workers of ElasticAveraging, for
         instance, keep weights of their own.
         """
-        dropped = {"master_state": {}, "worker_states": (), "owner": ""}
-        return replace(self, params=params, buffers=buffers, **dropped)
+        return replace(
+            self, params=params, buffers=buffers, master_state={}, worker_states=(), owner=""
+        )
 
     def without_slots(self) -> "TrainState":
         """Returns what predictions need, without the state of optimizers and masters.
