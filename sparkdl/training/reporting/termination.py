@@ -51,8 +51,9 @@ class TerminateOnTarget(Monitor):
 class TerminateOnMaxLoss(Listener):
     """Ends a fit after a round whose training loss exceeds a limit.
 
-    The network keeps the weights after that round. A loss that is not finite ends every fit, with a
-    DivergedError; so do weights that are not finite, where `checkpoints` would save them.
+    The network keeps the weights after that round; where workers stay, after the one that they have
+    begun meanwhile. A loss that is not finite ends every fit, with a DivergedError; so do weights
+    that are not finite, where `checkpoints` would save them.
 
     Parameters
     ----------
@@ -72,6 +73,8 @@ class TerminateOnMaxLoss(Listener):
 
 class TerminateOnTime(Listener):
     """Ends a fit after the round in which its time limit passes.
+
+    Where workers stay, that is the round that they have begun meanwhile.
 
     Parameters
     ----------

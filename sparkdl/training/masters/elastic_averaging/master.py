@@ -32,7 +32,8 @@ class ElasticAveraging(ResidentMaster):
 
     tau: int = option(
         Integer(minimum=1),
-        "Minibatches of each worker between two exchanges; a round ends with one too.",
+        "Minibatches of each worker between two exchanges, with tbptt their chunks; a round ends "
+        "with one too.",
         default=10,
     )
     alpha: float | None = option(

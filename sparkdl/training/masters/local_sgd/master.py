@@ -33,7 +33,7 @@ class LocalSGD(ResidentMaster):
 
     period: int = option(
         Integer(minimum=1),
-        "Distance between two averages of the workers, initially.",
+        "Distance between two averages of the workers, initially; with tbptt, in chunks.",
         default=8,
         unit="minibatches",
     )

@@ -56,14 +56,15 @@ class ParameterServer(ResidentMaster):
     )
     push_every: int = option(
         Integer(minimum=1),
-        "Minibatches between two pushes, whose gradients are summed. Downpour SGD's n_push.",
+        "Minibatches between two pushes, with tbptt their chunks, whose gradients are summed. "
+        "Downpour SGD's n_push.",
         default=1,
         unit="minibatches",
     )
     fetch_every: int = option(
         Integer(minimum=1),
-        "Minibatches between two pulls; in between, a worker updates its own copy. Downpour "
-        "SGD's n_fetch.",
+        "Minibatches between two pulls, with tbptt their chunks; in between, a worker updates its "
+        "own copy. Downpour SGD's n_fetch.",
         default=1,
         unit="minibatches",
     )
