@@ -32,7 +32,7 @@ class EmbeddingBag(Config):
     name: str = option(Text(), "Name of the input, which vertices read.")
     dimension: int = option(Size(minimum=1), "Numbers of a row.")
     width: int = option(
-        Size(minimum=1), "Ids per example; shorter bags are padded with -1.", default=1
+        Size(minimum=1), "Ids per example; fill shorter bags up with -1.", default=1
     )
     combine: str = option(
         Choice(of=COMBINE),
