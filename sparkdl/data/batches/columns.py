@@ -138,6 +138,7 @@ def factor_column(x, shape, what):
 
     Raises Violation.
     """
+    _require_numeric(x, what, "; make numbers of texts, as float does")
     y = _numbers(x, shape, what, keep_bytes=False)
     _refuse(y, y < 0, f"{what} must be at least 0")
     return y
@@ -169,20 +170,22 @@ def _numbers(x, shape, what, keep_bytes):
     return y
 
 
-def _require_numeric(x, what):
+def _require_numeric(x, what, cure_of_texts=""):
     if x.dtype.kind not in "biuf":
-        row, value = _first_strange(x)
-        raise Violation(row, f"{what} must be numbers, got {value}")
+        row, value, place = _first_strange(x)
+        cure = cure_of_texts if isinstance(value, str | bytes) else ""
+        raise Violation(row, f"{what} must be numbers, got {value!r:.80}{place}{cure}")
 
 
 def _first_strange(x):
-    if x.dtype.kind != "O":
-        return 0, f"{x.flat[0].item()!r:.80}" if x.size else str(x.dtype)
+    """Returns the row, the value and the text of the place of the first that is no number."""
+    if x.dtype.kind != "O" or not x.size:
+        return 0, x.flat[0].item() if x.size else x.dtype, ""
     numbers = (int, float, np.integer, np.floating, np.bool_)
     at = next((i for i, value in enumerate(x.flat) if not isinstance(value, numbers)), 0)
     width = max(1, x.size // max(1, len(x)))
     place = f" at {at % width}" if width > 1 else ""
-    return at // width, f"{x.flat[at]!r:.80}{place}"
+    return at // width, x.flat[at], place
 
 
 def require_shape(got, shape, what, row=0):

@@ -159,8 +159,10 @@ def cure_for_texts(name):
 def check_factor(field):
     """Raises DataError unless a column holds one number per record."""
     if not is_number(field.dataType):
-        got = field.dataType.simpleString()
-        raise DataError(f"{WHERE}: column {field.name!r} must hold a number a record, got {got}")
+        kind, name = field.dataType, field.name
+        casts = f"; F.col({name!r}).cast('double') makes numbers of texts"
+        got = f"{kind.simpleString()}{casts if is_text(kind) else cure_for_numbers(name, kind)}"
+        raise DataError(f"{WHERE}: column {name!r} must hold a number a record, got {got}")
 
 
 def is_text(kind):

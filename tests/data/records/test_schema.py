@@ -418,6 +418,21 @@ def test_of_several_labels_the_one_that_is_wrong_is_named(labels, message):
         list(schema.records(iter([{"features": [1.0, 2.0]} | labels]), 0))
 
 
+def test_weights_that_are_texts_are_refused_with_the_cure():
+    message = "must be numbers, got '2.0'; make numbers of texts, as float does$"
+    with pytest.raises(DataError, match=f"^partition 0, record 1: weights {message}"):
+        list(
+            SCHEMA.records(
+                [{"features": X[0], "label": 1, "w": w} for w in (1, "2.0")], 0, weights="w"
+            )
+        )
+    batch = raw(X, Y).replace(weights=np.array(["2.0"] * 3))
+    with pytest.raises(DataError, match=f"^here, record 10: weights {message}"):
+        SCHEMA.check(batch, "here")
+    with pytest.raises(DataError, match="weights must be numbers, got None$"):
+        list(SCHEMA.records([{"features": X[0], "label": 1, "w": None}], 0, weights="w"))
+
+
 def test_weights_need_no_labels():
     schema = Schema(features=(2,))
     assert schema.fields(weights="w") == {"features": "features", "weights": "w"}

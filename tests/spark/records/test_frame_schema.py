@@ -116,6 +116,14 @@ BAD = {
         fields(w=ArrayType(DoubleType())),
         "column 'w' must hold a number a record, got array<double>",
     ),
+    "weights that are texts": (
+        fields(w=StringType()),
+        "column 'w' must hold a number a record, got string; F.col('w').cast('double') makes num",
+    ),
+    "weights that are dates": (
+        fields(w=DateType()),
+        "column 'w' must hold a number a record, got date; F.unix_date('w') makes days of dates",
+    ),
 }
 
 

@@ -20,6 +20,10 @@ NO_LABEL = (
     "; where labels are missing, fill in a number that is none, and give it to the loss as "
     "ignore_label"
 )
+UNEVEN = (
+    "; pad them to one length: only sequences in a DataFrame, as of spark.read.parquet, may differ "
+    "in it"
+)
 # Fields in which Spark stores its ml and mllib vectors.
 VECTOR = {
     "type": pa.int8(),
@@ -83,8 +87,14 @@ def table_batch(
     return Batch(columns=arrays, ids=record_ids(partition, start, table.num_rows))
 
 
+class Uneven(Violation):
+    """A list of another length than the first."""
+
+
 def cure_for(offence, is_label):
-    """Returns the advice for a label that is null; "" for another Violation."""
+    """Returns the advice for an uneven list and for a label that is null; "" for others."""
+    if isinstance(offence, Uneven):
+        return UNEVEN
     return NO_LABEL if is_label and str(offence).startswith(NULL) else ""
 
 
@@ -183,7 +193,7 @@ def _is_list(kind):
 def _lists(column, ragged, size):
     lengths = pc.list_value_length(column)
     size = None if _is_list(column.type.value_type) else size
-    length = None if ragged else _same_length(lengths, size)
+    length = None if ragged else _same_length(lengths, size, Uneven)
     lengths = lengths.to_numpy(zero_copy_only=False).astype(np.int64)
     try:
         inner = to_array(column.flatten())
@@ -302,8 +312,11 @@ def _decimals(column):
     return column.cast(pa.float64())
 
 
-def _same_length(lengths, size=None):
-    """Returns the common length of all records, `size` if given; 0 without records."""
+def _same_length(lengths, size=None, kind=Violation):
+    """Returns the common length of all records, `size` if given; 0 without records.
+
+    Raises Violation for the first of another length: of class `kind` where no size is given.
+    """
     lengths = lengths.to_numpy(zero_copy_only=False)
     if not len(lengths):
         return 0
@@ -312,7 +325,8 @@ def _same_length(lengths, size=None):
         row = int(np.argmax(other))
         as_before = " as in the records before" if size is None else ""
         wanted = f"{lengths[0] if size is None else size} numbers{as_before}"
-        raise Violation(row, f"must have {wanted}, got {lengths[row]}")
+        kind = kind if size is None else Violation
+        raise kind(row, f"must have {wanted}, got {lengths[row]}")
     return int(lengths[0])
 
 

@@ -36,6 +36,10 @@ from sparkdl.data.source import Split
 from sparkdl.errors import DataError, require
 
 RECORDS_PER_BATCH = 4096
+NO_NUMBER = (
+    "; write numbers, or give the DataFrame of spark.read.csv(path, header=True, "
+    "inferSchema=True), whose booleans count as 1 and 0; StringIndexer makes numbers of its texts"
+)
 LARGEST_BLOCK = 2**31 - 1  # pyarrow uses 32-bit sizes
 COLUMN = Either(of=(Text(what="a name"), Integer()))
 
@@ -186,7 +190,8 @@ class Csv(StoredSource, Reader, SplitByBytes):
         except pa.ArrowInvalid as error:
             text = re.sub(r"^In CSV column #(\d+): (Row #\d+)", r"\2: column '\1'", str(error))
             text = re.sub(r"Row #(\d+)", lambda row: f"record {int(row[1]) - 1}", text)
-            raise DataError(f"{split}: {self._name_column(split, text)}") from None
+            cure = NO_NUMBER if "invalid value" in text else ""
+            raise DataError(f"{split}: {self._name_column(split, text)}{cure}") from None
 
     def _name_column(self, split, text):
         """Replaces a column's position in an error's text by its name in the header.

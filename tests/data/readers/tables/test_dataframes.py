@@ -181,6 +181,15 @@ def test_a_column_that_is_not_there_is_named(tmp_path, kind):
         read(source)
 
 
+@pytest.mark.parametrize("kind", ["parquet", "json"])
+def test_uneven_lists_are_refused_with_the_cure(tmp_path, kind):
+    folder = write(tmp_path / kind, [{"id": "a", "x": [1, 2]}, {"id": "b", "x": [1]}], kind)
+    source = DataFrames(str(folder), columns={"features": Numbers(name="x")}, format=kind)
+    message = "record 1: column 'x' must have 2 numbers as in the records before, got 1; pad them"
+    with pytest.raises(DataError, match=message):
+        read(source)
+
+
 def test_what_is_no_json_is_named(tmp_path):
     (tmp_path / "a.json").write_text('{"a": 1}\n{"a"\n')
     source = DataFrames(str(tmp_path), columns={"x": Numbers(name="a")}, format="json")

@@ -196,6 +196,18 @@ def test_a_record_that_does_not_fit_is_named(tmp_path):
         read(Parquet(path), schema)
 
 
+def test_uneven_lists_are_refused_with_the_cure(tmp_path):
+    rows = {"features": [[1.0, 2.0], [1.0]], "label": [0, 1]}
+    pq.write_table(pa.table(rows), tmp_path / "a.parquet")
+    message = "record 1: column 'features' must have 2 numbers as in the records before, got 1; pad"
+    with pytest.raises(DataError, match=message + " them .* a DataFrame, as of spark.read.parquet"):
+        read(Parquet(str(tmp_path)))
+    rows = {"features": [[[1.0], [2.0]], [[1.0], [2.0, 3.0]]], "label": [0, 1]}
+    pq.write_table(pa.table(rows), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="record 1: column .* as in the records before, got 2$"):
+        read(Parquet(str(tmp_path)))  # the steps of a sequence cannot differ
+
+
 def test_what_is_no_parquet_is_named(tmp_path):
     path = tmp_path / "a.parquet"
     path.write_text("no such format, though long enough for a footer")

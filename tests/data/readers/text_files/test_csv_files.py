@@ -166,6 +166,8 @@ WRONG = [
     ("a,label\n1,0\n2\n", {}, ": .*record 1: Expected 2 columns, got 1"),
     ("a,label\n1,0\n2,3,4\n", {}, ": .*record 1: Expected 2 columns, got 3"),
     ("a,label\n1,0\n2,1\ncat,1\n", {}, ": record 2: column 'a': .*invalid value 'cat'"),
+    ("a,label\n1,0\n2,true\n", {}, ": .* 'label': .* 'true'; .*spark.read.csv.* booleans count"),
+    ("a,label\nFalse,0\n", {}, ": record 0: column 'a': .*invalid value 'False'; write numbers"),
     ("a,label\n1,0\n,1\n", {}, ", record 1: column 'a' must have a value, got null"),
     ("b,label,a\n1,0,2\n1,,3\n", {}, ", record 1: column 'label' must have a value, got null"),
     ('"b ""c""",label\ncat,0\n', {}, ": record 0: column 'b \"c\"': .*invalid value 'cat'"),
