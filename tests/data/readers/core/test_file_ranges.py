@@ -35,7 +35,9 @@ def test_a_file_that_has_become_shorter_says_so(monkeypatch):
 
 def test_files_of_other_endings_are_told_once(tmp_path, caplog):
     """They may be records, as of a table of which some files have no ending."""
-    for name in ("a.parquet", "part-1", "_SUCCESS", ".a.parquet.crc"):
+    hidden = "_SUCCESS", "_metadata", "_common_metadata", ".a.parquet.crc", "_temporary/0/b"
+    (tmp_path / "_temporary/0").mkdir(parents=True)
+    for name in ("a.parquet", "part-1", *hidden):
         (tmp_path / name).write_bytes(b"x")
     for _ in range(2):
         assert data_files(tmp_path, [".parquet"]) == [f"{tmp_path}/a.parquet"]
