@@ -342,6 +342,16 @@ OLD = {
 }
 
 
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [(["a", 1, 0], "outputs must be tensors that exist.*'a'"), (["z", 0, 0], "none called .'z'")],
+)
+def test_outputs_that_no_call_makes_are_refused(output, says):
+    document = OLD | {"config": OLD["config"] | {"output_layers": [output]}}
+    with pytest.raises(DataError, match=says):
+        read_keras(json.dumps(document))
+
+
 def test_keras_2_writes_calls_and_slopes_in_its_own_way():
     net = read_keras(json.dumps(OLD))
     x = drawn(1, 2, 3)
