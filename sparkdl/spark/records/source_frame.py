@@ -114,7 +114,8 @@ def change_tables(column, transform, schema, conf, tables):
     """Yields Arrow tables with transformed features."""
     for table in tables:
         if table.num_rows:
-            batch = table_batch(table, {"features": column}, "Parquet", 0)
+            columns = {"features": column}
+            batch = table_batch(table, columns, "Parquet", 0, sequences=schema.masks)
             checked = schema.check(batch, "Parquet")
             changed = without_absent_labels(transform, checked, conf)(checked)
             new = feature_lists(changed, schema, "Parquet")

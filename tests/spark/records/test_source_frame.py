@@ -112,20 +112,25 @@ def sequences():
     return conf, x * mask[..., None], mask, own
 
 
-def padded_arrays(folder, x, mask):
+def padded_arrays(folder, x, mask, own):
     return Arrays({"features": x, "mask": mask}, transform=HALF)
 
 
-def padded_hdf5(folder, x, mask):
+def padded_hdf5(folder, x, mask, own):
     with h5py.File(folder / "a.h5", "w") as file:
         file["features"], file["mask"] = x, mask
     return HDF5(str(folder / "a.h5"), columns={"features": "features", "mask": "mask"})
 
 
-@pytest.mark.parametrize("make", [padded_arrays, padded_hdf5])
+def uneven_parquet(folder, x, mask, own):
+    pq.write_table(pa.table({"features": [one.tolist() for one in own]}), folder / "a.parquet")
+    return Parquet(str(folder), label=None, transform=HALF)
+
+
+@pytest.mark.parametrize("make", [padded_arrays, padded_hdf5, uneven_parquet])
 def test_sequences_keep_their_lengths(spark, tmp_path, make):
     conf, x, mask, own = sequences()
-    source = make(tmp_path, x, mask)
+    source = make(tmp_path, x, mask, own)
     frame = as_frame(spark, source, conf).frame
     halves = 0.5 if source.transform else 1
     for found, one in zip(frame.collect(), own, strict=True):
