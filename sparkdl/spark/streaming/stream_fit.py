@@ -20,6 +20,7 @@ from sparkdl.errors import ConfigError, NoRecords, SparkdlError, WorkerError
 from sparkdl.spark.jobs.job import message, reason
 from sparkdl.spark.records.data_frames import uri
 from sparkdl.spark.records.kept_data import keeping_nothing
+from sparkdl.spark.streaming.stream_counts import StreamCounts
 from sparkdl.spark.streaming.stream_folder import StreamFolder
 from sparkdl.training.fit.network_fit import require_tests
 from sparkdl.training.reporting.history import History
@@ -69,10 +70,12 @@ class StreamTrainer(Listener):
     fit : function (DataFrame, listener) -> History
     place : StreamFolder or None
         Where checkpoints go.
+    counts : StreamCounts
     """
 
-    def __init__(self, network, fit, place):
+    def __init__(self, network, fit, place, counts):
         self._network, self._fit, self._place = network, fit, place
+        self._counts = counts
         self.history, self.query = History(), None
         self.last = None  # number of the last trained micro-batch
         self.stopped = None  # why a listener has stopped training
@@ -83,7 +86,7 @@ class StreamTrainer(Listener):
             with suppress(NoRecords), keeping_nothing(), self._whole():  # a filter may leave none
                 self._add(self._fit(frame, self))
             if self._place is not None:
-                self._place.write(self._network, number)
+                self._place.write(self._network, number, self._counts.notes)
         self.last = number
 
     @contextmanager
@@ -115,7 +118,7 @@ class StreamTrainer(Listener):
         return "before a micro-batch" if self.last is None else f"after micro-batch {self.last}"
 
 
-def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
+def fit_stream(network, frame, fit, trigger, checkpoints, counts):
     """Trains until the stream ends; returns the History, with the reason as `end_reason`.
 
     Parameters
@@ -127,6 +130,8 @@ def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
     trigger : dict or None
         Options of DataStreamWriter.trigger.
     checkpoints : Checkpoints or None
+    counts : StreamCounts
+        One of the listeners of `fit`, which goes on with the counts of the checkpoint.
 
     Raises
     ------
@@ -139,7 +144,9 @@ def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
         are.
     """
     place = None if checkpoints is None else StreamFolder(checkpoints, network)
-    micro_batches, trainer = MicroBatchQueue(), StreamTrainer(network, fit, place)
+    if place is not None:
+        counts.notes = place.notes
+    micro_batches, trainer = MicroBatchQueue(), StreamTrainer(network, fit, place, counts)
     query = start_query(frame.writeStream.foreachBatch(micro_batches), trigger, place)
     trainer.query, stopped = query, False
     try:
@@ -165,11 +172,12 @@ def fit_micro_batches(net, frame, trigger, options, listeners, checkpoints, mark
     given = (options[name] for name in ("validation", "validation_split"))
     require_tests(None, None, options["metrics"], *given)
     listeners = tuple(listeners)
+    counts = StreamCounts(listeners)
 
     def fit(batch, listener):
-        return net.fit(batch, listeners=(listener, *listeners), **options)
+        return net.fit(batch, listeners=(listener, *listeners, counts), **options)
 
-    return fit_stream(net.network, frame, fit, trigger, checkpoints)
+    return fit_stream(net.network, frame, fit, trigger, checkpoints, counts)
 
 
 def start_query(writer, trigger, place):

@@ -2,6 +2,7 @@
 
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, brief, require
+from sparkdl.training.reporting.counters import COUNTERS
 from sparkdl.training.saving.checkpoint import (
     CheckpointWriter,
     latest,
@@ -23,6 +24,11 @@ class StreamFolder:
     network : Network
         Takes the state of the newest complete checkpoint, if there is one.
 
+    Attributes
+    ----------
+    notes : list
+        Counters of listeners as that checkpoint has them; see StreamCounts.
+
     Raises
     ------
     CheckpointError
@@ -36,7 +42,7 @@ class StreamFolder:
         self.path = as_text(checkpoints.path)
         self.stream = f"{self.path}/{STREAM}"
         self._writer = CheckpointWriter(checkpoints)
-        self._query, self._last = None, -1
+        self._query, self._last, self.notes = None, -1, []
         if list_checkpoints(self.path):
             self._go_on(network)
         else:
@@ -57,6 +63,7 @@ class StreamFolder:
         repair(self.path)
         network.state, self._writer.last = state, latest(self.path)
         self._query, self._last = extra[STREAM]["query"], extra[STREAM]["batch"]
+        self.notes = extra[STREAM].get(COUNTERS, [])
 
     def awaits(self, number):
         """Returns whether the micro-batch has not been trained on yet.
@@ -80,10 +87,10 @@ class StreamFolder:
             )
         return number > self._last
 
-    def write(self, network, number):
-        """Saves the model, as trained on all micro-batches up to this one."""
+    def write(self, network, number, notes):
+        """Saves the model and listeners' counters, as after all micro-batches up to this one."""
         self._query, self._last = self._id(), number
-        extra = {STREAM: {"query": self._query, "batch": number}}
+        extra = {STREAM: {"query": self._query, "batch": number, COUNTERS: notes}}
         self._writer.write(network.conf, network.state, extra)
 
     def _id(self):

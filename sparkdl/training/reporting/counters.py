@@ -33,12 +33,7 @@ class CounterKeeper(Listener):
 
     def on_fit_start(self, plan: FitPlan) -> None:
         self._extra, self._steering = plan.extra, plan.steering
-        remaining = list(plan.extra.get(COUNTERS) or [])
-        for listener in self.listeners:
-            noted = next((one for one in remaining if is_of(one, listener)), None)
-            if noted is not None:
-                remaining.remove(noted)
-                listener.resume(noted["counters"])
+        restore(self.listeners, plan.extra.get(COUNTERS) or [])
         self._note()
 
     def on_validation(self, report: Any, state: Any) -> None:
@@ -53,6 +48,16 @@ class CounterKeeper(Listener):
         if self.listeners:
             self._extra[COUNTERS] = [note_of(listener) for listener in self.listeners]
             self._extra[ENDING] = self._steering.state_to_end_with
+
+
+def restore(listeners, notes):
+    """Makes listeners go on from the counters that were recorded of them."""
+    remaining = list(notes)
+    for listener in listeners:
+        noted = next((one for one in remaining if is_of(one, listener)), None)
+        if noted is not None:
+            remaining.remove(noted)
+            listener.resume(noted["counters"])
 
 
 def note_of(listener):

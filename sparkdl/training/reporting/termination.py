@@ -79,9 +79,14 @@ class TerminateOnTime(Listener):
     Parameters
     ----------
     seconds : float
-        Time limit, from the start of training.
+        Time limit, from the start of training; of a stream, from that of its first micro-batch.
     clock : function
         Gives seconds; that of tests does not wait for them.
+
+    Attributes
+    ----------
+    start : float
+        What the clock gave at the start.
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -89,8 +94,8 @@ class TerminateOnTime(Listener):
         require(self, "seconds", is_number(seconds) and seconds > 0, "a number > 0")
 
     def on_fit_start(self, plan: FitPlan) -> None:
-        self._start = self._clock()
+        self.start = self._clock()
 
     def on_round(self, report: RoundReport, state: Any) -> None:
-        if self._clock() - self._start >= self.seconds:
+        if self._clock() - self.start >= self.seconds:
             raise StopTraining(f"{self.seconds:g} s have passed")

@@ -15,6 +15,7 @@ from sparkdl.data import files
 from sparkdl.errors import CheckpointError, ConfigError, DataError, WorkerError
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.streaming import stream_fit
+from sparkdl.spark.streaming.stream_counts import StreamCounts
 from sparkdl.spark.streaming.stream_folder import StreamFolder
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -300,7 +301,7 @@ def test_a_solver_that_says_when_to_stop_takes_no_stream(spark, folder, tmp_path
 
 def test_the_history_of_a_stream_does_not_grow_for_ever(monkeypatch):
     monkeypatch.setattr(stream_fit, "KEPT", 3)
-    trainer = stream_fit.StreamTrainer(None, None, None)
+    trainer = stream_fit.StreamTrainer(None, None, None, StreamCounts(()))
     for number in range(5):
         part = History()
         part.add_round(report(number))
