@@ -114,12 +114,12 @@ def updates_between(stage: FitParams, evaluates: bool) -> int | None:
     if not stage.isDefined(stage.validateEvery):
         return None
     every = stage.getValidateEvery()
-    if every is not None and not evaluates:
+    if not evaluates:
         raise ConfigError(
             f"validateEvery must be left out where nothing is evaluated, got {every}; give "
             "validationSplit or validationIndicatorCol"
         )
-    if every is not None and every < 1:
+    if every < 1:
         raise ConfigError(f"validateEvery must be an integer >= 1, got {every}")
     return every
 

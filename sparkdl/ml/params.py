@@ -31,7 +31,6 @@ from sparkdl.training.masters.default import default_master
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
 
-
 NONE_IS_DEFAULT = ("master", "listeners")  # as is that of Params without a default
 
 

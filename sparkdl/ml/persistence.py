@@ -94,13 +94,9 @@ class StageReader(MLReader[Any]):
 
 
 def values_to_write(stage: Any) -> dict[str, Any]:
-    """Returns {name: value} of the Params that were set, for JSON.
-
-    None, as in weightCol=None, is left out if a Param has no default, as no reader accepts it.
-    """
+    """Returns {name: value} of the Params that were set, for JSON."""
     given = {p.name: v for p, v in stage._paramMap.items() if p.name not in OF_PROCESS}
-    values = {n: v for n, v in given.items() if not isinstance(v, Network)}
-    return {n: v for n, v in values.items() if v is not None or stage.hasDefault(n)}
+    return {n: v for n, v in given.items() if not isinstance(v, Network)}
 
 
 def require_files(spark: SparkSession) -> None:
