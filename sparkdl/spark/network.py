@@ -42,6 +42,7 @@ from sparkdl.spark.records.records import (
     Weights,
     is_records,
     records_to_evaluate,
+    require_own_weights,
 )
 from sparkdl.spark.records.validation_records import open_validation
 from sparkdl.spark.streaming.stream_fit import fit_micro_batches
@@ -277,6 +278,7 @@ class SparkNetwork(NetworkInUse):
         if data is None and self.recipe is None:
             raise ConfigError("fit must be given data, unless a solver file names it")
         given: Any = self.recipe.data() if data is None and self.recipe else data
+        require_own_weights(given, weights)
         source = SparkRecords(given, features, label, weights, transform)
 
         def records(data):

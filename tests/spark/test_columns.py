@@ -318,3 +318,16 @@ def test_a_source_has_the_transform_that_it_has(sc):
     net = SparkNetwork(sc, stepwise(), MASTER)
     with pytest.raises(ConfigError, match="transform must be that of the source Arrays"):
         net.evaluate(padded(), transform=CROP)
+
+
+def test_weights_named_beside_a_source_are_refused(sc):
+    """They were left out without a word: the fit and its figures were those without weights."""
+    x, y = np.ones((4, 3)), np.arange(4) % CLASSES
+    conf = NetworkConf(input_shape=(3,), layers=[Output(units=CLASSES)])
+    net, source = SparkNetwork(sc, conf, MASTER), Arrays({"features": x, "w": np.ones(4)}, y)
+    for use in (net.fit, net.evaluate, net.score):
+        with pytest.raises(ConfigError, match="weights must be None for the source Arrays, whose"):
+            use(source, weights="w")
+    data = frame([([1.0, 1.0, 1.0], 1, 0.5)] * 12, "features array<double>, label int, w double")
+    net.fit(data, weights="w", validation=source)  # which has none
+    assert net.history.epochs[-1].validation.examples == 4

@@ -15,7 +15,14 @@ from sparkdl.spark.jobs.running_context import require_running
 from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.feature_columns import Columns
-from sparkdl.spark.records.records import Change, Changes, Data, SparkRecords, Weights
+from sparkdl.spark.records.records import (
+    Change,
+    Changes,
+    Data,
+    SparkRecords,
+    Weights,
+    require_own_weights,
+)
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.evaluation.metrics import MetricsGiven, metrics_of
@@ -99,6 +106,7 @@ class NetworkEvaluation:
         """
         require_running(self.sc)
         transform = self.transform_for(data, transform)
+        require_own_weights(data, weights)
         records = SparkRecords(data, features, label, weights, transform)
         if is_connect(self.sc):
             self._require_frames(data)

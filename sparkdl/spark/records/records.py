@@ -23,7 +23,7 @@ from sparkdl.data.source import Source, check_batches
 from sparkdl.data.transforms import Transform
 from sparkdl.data.transforms.compose import as_transform
 from sparkdl.error_messages import error_from_text, error_to_text
-from sparkdl.errors import ConfigError, DataError, SparkdlError
+from sparkdl.errors import ConfigError, DataError, SparkdlError, brief
 from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.inference.arrow_map import select_columns, with_plain_names
 from sparkdl.spark.jobs.archive_imports import keep_archives_in_task
@@ -61,6 +61,16 @@ FOR_ARRAYS = "arrays are a source as Arrays(features, labels)"
 def is_records(data: Any) -> bool:
     """Returns whether data are an RDD or a DataFrame rather than a source."""
     return isinstance(data, RDD) or is_frame(data)
+
+
+def require_own_weights(data: Any, weights: Weights) -> None:
+    """Raises ConfigError for weights named beside a source, whose records have their own."""
+    if weights is not None and not is_records(data) and hasattr(data, "splits"):
+        raise ConfigError(
+            f"weights must be None for the source {type(data).__name__}, whose records have them "
+            f'in the column "weights", or "size_weights" for the output "size" of several, got '
+            f"{brief(weights)}"
+        )
 
 
 @dataclass(frozen=True)
