@@ -148,7 +148,7 @@ def attributes_of(listener):
     found = dict(vars(listener))
     if isinstance(found.get("steering"), Steering):
         found["steering"] = copy(found["steering"])
-        found["steering"].error = None
+        found["steering"].error = found["steering"].restoring = None  # a listener has it, too
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sparkdl.config import is_integer
 from sparkdl.config.calls import refuse_unknown_options
-from sparkdl.errors import require
+from sparkdl.errors import ConfigError, require
 from sparkdl.training.reporting.monitor import Monitor, is_number
 from sparkdl.training.reporting.reports import FitPlan
 from sparkdl.training.reporting.steering import StopTraining
@@ -31,9 +31,10 @@ class EarlyStopping(Monitor):
     baseline : float, optional
         Value that the metric must also beat, within `patience`.
     restore_best_weights : bool
-        Whether the fit ends with the weights of the best value; False: with the last ones. The
-        driver and checkpoints keep them meanwhile. If a fit resumes one whose listener did not keep
-        them, only later values count, and a warning says so.
+        Whether the fit ends with the weights of the best value; False: with the last ones. One
+        listener of a fit may do so. The driver and checkpoints keep them meanwhile. If a fit
+        resumes one whose listener did not keep them, only later values count, and a warning says
+        so.
     start_from_epoch : int
         First epoch that counts, from 0.
 
@@ -80,8 +81,17 @@ class EarlyStopping(Monitor):
         self._wait = 0
 
     def on_fit_start(self, plan: FitPlan) -> None:
+        """Raises ConfigError as Monitor does, and if another one restores weights, too."""
         super().on_fit_start(plan)
         self._begin()
+        if self.restore_best_weights:
+            if self.steering.restoring not in (None, self):
+                raise ConfigError(
+                    "EarlyStopping.restore_best_weights must be True in one listener of a fit, as "
+                    f"it ends with the best weights of one metric, got those of "
+                    f"{self.steering.restoring.monitor!r} and {self.monitor!r}; leave it out of one"
+                )
+            self.steering.restoring = self
 
     def resume(self, counters: dict[str, Any]) -> None:
         super().resume(counters)

@@ -41,6 +41,8 @@ class Steering:
         The error that has interrupted the fit, if any.
     refused : bool
         Whether that error is a listener's refusal of the fit, before it began.
+    restoring : Listener or None
+        The one that chooses the weights that the fit ends with, if any.
     unheard : list of events
         Rounds that ended after the fit was interrupted, which no listener has heard of.
     """
@@ -55,6 +57,7 @@ class Steering:
         self.waits, self._rate_factor = waits, rate_factor
         self.error: BaseException | None = None
         self.refused = False
+        self.restoring: Any = None
         self.unheard: list[Any] = []
         self.earlier_ending = earlier_ending
         self.state_to_end_with: TrainState | None = None

@@ -11,9 +11,12 @@ from sparkdl.errors import ConfigError, DataError, SparkdlError, WorkerError
 from sparkdl.masters import AllReduceSGD
 from sparkdl.spark.connect import fit as connect_fit
 from sparkdl.spark.connect.fit import run, staying
-from sparkdl.spark.connect.stage_fit import FitResult, StageFit
+from sparkdl.spark.connect.stage_fit import FitResult, StageFit, attributes_of
 from sparkdl.spark.jobs.error_notes import note_errors
+from sparkdl.training.reporting.early_stopping import EarlyStopping
+from sparkdl.training.reporting.steering import Steering
 from tests.spark.jobs.test_stage_failure import LOST, STAGE, TRACE
+from tests.training.reports import plan
 
 SPARK = SimpleNamespace(addTag=str, removeTag=str, interruptTag=str)
 RESULT = FitResult("state", None, None, [], None)
@@ -123,3 +126,12 @@ def test_data_to_validate_on_need_not_travel(monkeypatch):
         on = source, None, evaluator
         with pytest.raises(kind):
             connect_fit.fit(SPARK, network, None, source, 1, on, (), {"listeners": []})
+
+
+def test_a_listener_goes_to_the_client_without_its_error_and_itself():
+    stopping, steering = EarlyStopping("loss", restore_best_weights=True), Steering()
+    stopping.on_fit_start(plan(steering=steering, figures=("loss",)))
+    steering.error = OSError("of the driver")
+    sent = attributes_of(stopping)["steering"]
+    assert sent.error is sent.restoring is None
+    assert steering.error is not None and steering.restoring is stopping

@@ -66,6 +66,16 @@ def test_early_stopping_is_keras_s(losses, options, last):
     assert hear(stopping, losses)[0] == last, "a listener may follow several fits"
 
 
+def test_one_early_stopping_of_a_fit_restores_the_best_weights():
+    """The best weights of two metrics are two: those of the listener that chose last were kept."""
+    steering = Steering()
+    first, second = (EarlyStopping("loss", restore_best_weights=True) for _ in range(2))
+    for listener in (first, first, EarlyStopping("loss")):
+        listener.on_fit_start(plan(conf=CONF, steering=steering, figures=("loss",)))
+    with pytest.raises(ConfigError, match="restore_best_weights must be True in one listener"):
+        second.on_fit_start(plan(conf=CONF, steering=steering, figures=("loss",)))
+
+
 # Epochs after which torch 2.15's ReduceLROnPlateau halved a rate of 0.4 for these losses, with
 # `patience` and `cooldown` lower by one, as torch counts one evaluation more than Keras does.
 HALVED = {
