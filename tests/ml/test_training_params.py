@@ -101,7 +101,7 @@ def test_every_value_of_the_estimator_is_in_its_model(fitted):
     assert set_names(model) == [name for name in set_names(one) if name not in LEFT_OUT]
     explained = model.explainParams()
     assert "maxIter: max number of iterations (>= 0). (default: 1, current: 2)" in explained
-    assert "patience: epochs without a better figure" in explained
+    assert "patience: evaluations without a better figure" in explained
 
 
 @pytest.fixture(scope="module")
