@@ -101,7 +101,10 @@ class StageParams(HasMaster, HasPreprocessing):
                     f"{kind}: keys of a param map must be Params such as estimator.maxIter, got "
                     f"{brief(param)}"
                 )
-        converted = {param: param.typeConverter(value) for param, value in (extra or {}).items()}
+        converted = {
+            param: None if value is None else param.typeConverter(value)
+            for param, value in (extra or {}).items()
+        }
         return super().copy(converted)
 
     def _set(self, **values: Any) -> Self:

@@ -79,7 +79,7 @@ class StageReader(MLReader[Any]):
         """Returns the stage; raises CheckpointError if it is of another class, or damaged."""
         require_files(self.sparkSession)
         metadata = DefaultParamsReader.loadMetadata(path, self.sc)
-        if metadata["class"] != public_name(self.cls):
+        if metadata["class"] not in (public_name(self.cls), earlier_name(self.cls)):
             raise CheckpointError(
                 f"{path} must hold a {public_name(self.cls)}, got a {metadata['class']}"
             )
@@ -113,6 +113,11 @@ def public_name(cls: type) -> str:
     module = cls.__module__
     of_ours = module.startswith("sparkdl.")
     return f"{module.rpartition('.')[0] if of_ours else module}.{cls.__name__}"
+
+
+def earlier_name(cls: type) -> str:
+    """Returns the name under which subclasses were once saved, without the end of their module."""
+    return f"{cls.__module__.rpartition('.')[0]}.{cls.__name__}"
 
 
 def place_of(path: str, number: int) -> str:

@@ -43,7 +43,8 @@ class HasValidation(HasValidationIndicatorCol):
     restoreBestWeights: "Param[bool]" = Param(
         Params._dummy(),
         "restoreBestWeights",
-        "whether the model has the weights of the epoch with the best figure, not the last ones.",
+        "whether the model has the weights of the evaluation with the best figure, not the last "
+        "ones.",
         typeConverter=TypeConverters.toBoolean,
     )
 

@@ -112,6 +112,12 @@ def test_none_is_the_default_wherever_a_signature_says_so(name):
     assert not one.setSeed(4).setSeed(None).isDefined("seed")
 
 
+def test_none_in_a_param_map_leaves_a_param_out():
+    one = SparkNetworkClassifier(seed=3, weightCol="w")
+    other = one.copy({one.seed: None, one.weightCol: None, one.master: None, one.maxIter: 2})
+    assert [param.name for param in other.params if other.isSet(param)] == ["maxIter"]
+
+
 def test_keys_of_a_param_map_are_params():
     match = "^SparkNetworkClassifier: keys of a param map must be Params .*got 'maxIter'"
     with pytest.raises(ConfigError, match=match):

@@ -105,3 +105,13 @@ def test_a_subclass_of_a_user_comes_back(spark, tmp_path):
     assert (type(again), again.getMaxIter()) == (OwnClassifier, 3)
     with pytest.raises(CheckpointError, match="got a tests.ml.test_persistence.OwnClassifier"):
         SparkNetworkClassifier.load(str(tmp_path / "pipeline" / "stages" / f"0_{again.uid}"))
+
+
+def test_a_subclass_that_was_saved_under_its_earlier_name_is_loaded(spark, tmp_path):
+    folder = tmp_path / "stage"
+    OwnClassifier(maxIter=3).save(str(folder))
+    [part] = (folder / "metadata").glob("part-*")
+    text = part.read_text().replace("tests.ml.test_persistence.Own", "tests.ml.Own")
+    (folder / "metadata" / f".{part.name}.crc").unlink()
+    part.write_text(text)
+    assert OwnClassifier.load(str(folder)).getMaxIter() == 3

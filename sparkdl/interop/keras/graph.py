@@ -105,9 +105,10 @@ class GraphTranslation:
             waiting = self.turn_of_calls(waiting, tensors, scope)
         if not scope.path:
             self.output_names = [at[0] for at in outputs]
-        if strange := sorted({str(at[0]) for at in outputs if at not in tensors}):
+        made = {at[:2] for at in tensors}  # of a call that is refused the first output alone
+        if strange := sorted({str(at[0]) for at in outputs if at[:2] not in made}):
             raise DataError(f"outputs must be tensors that exist, got others of {strange}"[:300])
-        return [tensors[at] for at in outputs]
+        return [tensors.get(at) for at in outputs]
 
     def turn_of_calls(self, waiting, tensors, scope):
         """Adds the calls whose sources exist; returns the others."""

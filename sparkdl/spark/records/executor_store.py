@@ -139,7 +139,7 @@ class ExecutorStore:
         return self.rdd.mapPartitionsWithIndex(partial(stored_pieces, dealing, wanted))
 
     def remove(self, while_read=False):
-        """Makes all executors remove the folders; those that are busy or lost are not waited for.
+        """Makes all executors remove the folders; waits half a second at most for busy ones.
 
         Parameters
         ----------
@@ -151,8 +151,8 @@ class ExecutorStore:
             self.rdd.unpersist()
             sc = self.rdd.context
             removing = describe_jobs(sc, "records are removed")
-            # Elsewhere a task would find nothing to remove.
-            with outside_user_tags(sc), staying_with_data(sc), removing, tag_jobs(sc):
+            # A task must not run on another executor, which has nothing to remove.
+            with staying_with_data(sc), outside_user_tags(sc), removing, tag_jobs(sc):
                 # Failed tasks may have left folders, too.
                 removed = self._on_executors(task)._jrdd.countAsync()
                 removed.get(SCHEDULED, sc._jvm.java.util.concurrent.TimeUnit.MILLISECONDS)

@@ -155,7 +155,7 @@ def feature_lists(batch, schema, where):
     DataError
         For the first record whose mask leaves out a step before another, which no list can say.
     """
-    x = batch.features if schema.longs else batch.features.astype(np.float32)
+    x = batch.features.astype(np.int64 if schema.longs else np.float32, copy=False)
     mask = batch.columns.get(schema.masks.get("features"))
     if mask is None:
         return list_column(x.reshape(len(x), -1))

@@ -259,6 +259,13 @@ def test_all_that_is_refused_is_named_at_once(tmp_path):
     for_all(rows, check)
 
 
+def test_a_refused_layer_with_several_outputs_is_named():
+    x = keras.Input((5, 4))
+    model = keras.Model(x, L.LSTM(3, return_state=True)(x)[1])
+    with pytest.raises(UnsupportedError, match="return_state=True is not supported"):
+        read_keras(model.to_json())
+
+
 @pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask")
 def test_masks_that_keras_drops_are_refused():
     model = keras.Sequential([keras.Input((5,)), L.Embedding(9, 4, mask_zero=True), L.Flatten()])

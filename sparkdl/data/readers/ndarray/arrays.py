@@ -143,9 +143,11 @@ def describe(array):
 
 
 def has_hidden(value):
-    """Returns whether an array, or one of a list, is masked; numpy gives what lies beneath."""
-    parts = value if isinstance(value, list | tuple) else [value]
-    return any(map(np.ma.is_masked, parts))
+    """Returns whether an array, or one of nested lists, is masked: numpy takes what is beneath."""
+    if isinstance(value, list | tuple):
+        of_arrays = bool(value) and isinstance(value[0], list | tuple | np.ndarray)
+        return of_arrays and any(map(has_hidden, value))
+    return np.ma.is_masked(value)
 
 
 def is_array(value):

@@ -85,6 +85,7 @@ MASKED = np.ma.masked_greater(X, 5)
 HIDDEN = {
     "features": ((MASKED, Y), "features"),
     "rows of a list": (([*MASKED], Y), "features"),
+    "lists of rows": (([[*MASKED]] * 2, Y[:2]), "features"),
     "a column": (
         ({"features": X, "weights": np.ma.masked_equal(Y, 1)}, Y),
         r"features\['weights'\]",
