@@ -170,8 +170,8 @@ def require_same_columns(partitions):
     They differ where records of an RDD, or of a source, have weights in some partitions alone.
     """
     known = {one.partition: {*json.loads(one.columns)} for one in partitions if one.count}
+    first, of_first = next(iter(known.items()), (0, set()))
     for number, columns in known.items():
-        first, of_first = next(iter(known.items()))
         for name in sorted(columns ^ of_first):
             lacks, has = (number, first) if name in of_first else (first, number)
             raise DataError(

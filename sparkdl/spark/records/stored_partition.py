@@ -4,7 +4,6 @@ The folders are among Spark's files of the executor, and go with it at the lates
 """
 
 import json
-import os
 import shutil
 import time
 from contextlib import suppress
@@ -90,8 +89,8 @@ def note_columns(names, batches):
 
 def partition_folder(key, partition, attempt):
     """Returns the folder for a partition; partitions alternate between the executor's disks."""
-    disks = local_disks()
-    return os.path.join(disks[partition % len(disks)], f"sparkdl-{key}", f"{partition}.{attempt}")
+    folders = folders_of([key])
+    return str(folders[partition % len(folders)] / f"{partition}.{attempt}")
 
 
 def as_table(stored):
@@ -112,9 +111,8 @@ def stored_pieces(dealing, wanted, partition, rows):
 
 def remove_folders(keys):
     """Removes data sets from the folders of this task's executor."""
-    for key in keys:
-        for disk in local_disks():
-            shutil.rmtree(Path(disk, f"sparkdl-{key}"), ignore_errors=True)
+    for folder in folders_of(keys):
+        shutil.rmtree(folder, ignore_errors=True)
     return iter(())
 
 
@@ -125,11 +123,11 @@ def remove_for_good(keys):
     (spark.python.task.killTimeout), and begin to write meanwhile. A file in place of the folder
     makes that an error.
     """
-    for path in [Path(disk, f"sparkdl-{key}") for key in keys for disk in local_disks()]:
+    for folder in folders_of(keys):
         for _ in range(TRIES):
-            shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
             with suppress(FileExistsError):  # a folder that was written at the same time
-                path.touch(exist_ok=False)
+                folder.touch(exist_ok=False)
                 break
     return iter(())
 
@@ -139,7 +137,10 @@ def list_folders(keys):
 
     A cleanup of temporary files may have removed parts of others.
     """
-    for key in keys:
-        for disk in local_disks():
-            folders = Path(disk, f"sparkdl-{key}").glob("*")
-            yield from map(str, filter(is_complete, folders))
+    for folder in folders_of(keys):
+        yield from map(str, filter(is_complete, folder.glob("*")))
+
+
+def folders_of(keys):
+    """Returns where data sets are on each disk of this task's executor."""
+    return [Path(disk, f"sparkdl-{key}") for key in keys for disk in local_disks()]
