@@ -13,7 +13,8 @@ from sparkdl.ml.params import FitParams
 from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.jobs.slots import is_true
 from sparkdl.spark.records.frame_schema import WHERE, require_one
-from sparkdl.spark.records.records import CASES, cure_for_frame, has_column, quote_name
+from sparkdl.spark.records.records import cure_for_frame, quote_name
+from sparkdl.spark.records.weight_columns import CASES, has_column
 
 
 def require_frame(dataset: Any) -> None:

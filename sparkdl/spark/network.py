@@ -39,12 +39,13 @@ from sparkdl.spark.records.records import (
     Changes,
     Data,
     SparkRecords,
-    Weights,
     is_records,
     records_to_evaluate,
+    records_to_fit,
     require_own_weights,
 )
 from sparkdl.spark.records.validation_records import open_validation
+from sparkdl.spark.records.weight_columns import Weights
 from sparkdl.spark.streaming.stream_fit import fit_micro_batches
 from sparkdl.spark.workers import SparkWorkers
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
@@ -279,7 +280,7 @@ class SparkNetwork(NetworkInUse):
             raise ConfigError("fit must be given data, unless a solver file names it")
         given: Any = self.recipe.data() if data is None and self.recipe else data
         require_own_weights(given, weights)
-        source = SparkRecords(given, features, label, weights, transform)
+        source = records_to_fit(given, validation, features, label, weights, transform)
 
         def records(data):
             return records_to_evaluate(data, features, label, transform, weights)

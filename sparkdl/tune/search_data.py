@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.spark.records.records import SparkRecords, records_to_evaluate
+from sparkdl.spark.records.records import records_to_evaluate, records_to_fit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class SearchData:
     def records(self):
         """Returns the SparkRecords of training data."""
         options = {"weights": self.weights, "transform": self.transform}
-        return SparkRecords(self.data, **self.columns, **options)
+        return records_to_fit(self.data, self.validation, **self.columns, **options)
 
     def validation_records(self):
         """Returns the SparkRecords of validation data."""

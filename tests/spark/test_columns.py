@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 from pyspark.sql import Row, SparkSession
 
@@ -11,6 +12,7 @@ from sparkdl.data import (
     Compose,
     Crop,
     Mirror,
+    Parquet,
     RandomResizedCrop,
     ReshapeRecords,
     Rotate,
@@ -331,3 +333,25 @@ def test_weights_named_beside_a_source_are_refused(sc):
     data = frame([([1.0, 1.0, 1.0], 1, 0.5)] * 12, "features array<double>, label int, w double")
     net.fit(data, weights="w", validation=source)  # which has none
     assert net.history.epochs[-1].validation.examples == 4
+
+
+def test_columns_named_beside_a_source_are_refused(sc, tmp_path):
+    """They were ignored: a fit of "amount" trained on the column "label"."""
+    columns = {"features": [[1.0, 2.0, 3.0]] * 4, "label": [0, 1] * 2, "amount": [1, 0] * 2}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "part-0.parquet")
+    conf = NetworkConf(input_shape=(3,), layers=[Output(units=CLASSES)])
+    net, source = SparkNetwork(sc, conf, MASTER), Parquet(tmp_path)
+    of_records = partial(net.features, layers="output_1")
+    for use in (net.fit, net.evaluate, net.score, net.score_examples):
+        text = "label must be \"label\", the default, for the source Parquet, .*got 'amount'"
+        with pytest.raises(ConfigError, match=text + r"; name it in Parquet\(label=\.\.\.\)"):
+            use(source, label="amount")
+    for use in (net.fit, net.evaluate, net.predict, of_records):
+        with pytest.raises(ConfigError, match='features must be "features".*; name it in Parquet'):
+            use(source, features="amount")
+    with pytest.raises(ConfigError, match="for the source Arrays, .* got 'amount'; leave it out"):
+        net.evaluate(Arrays(np.ones((4, 3)), np.zeros(4)), label="amount")
+    net.evaluate(Parquet(tmp_path, label="amount"), label="amount")  # says the same twice
+    data = frame([([1.0, 1.0, 1.0], 1)] * 12, "features array<double>, amount int")
+    net.fit(source, label="amount", validation=data)  # of which it is
+    assert net.history.epochs[-1].validation.examples == 12

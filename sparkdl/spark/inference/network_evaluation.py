@@ -20,9 +20,9 @@ from sparkdl.spark.records.records import (
     Changes,
     Data,
     SparkRecords,
-    Weights,
     require_own_weights,
 )
+from sparkdl.spark.records.weight_columns import Weights
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.evaluation.metrics import MetricsGiven, metrics_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow
 from pyspark import RDD, TaskContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of
@@ -29,7 +29,6 @@ from sparkdl.spark.inference.arrow_map import select_columns, with_plain_names
 from sparkdl.spark.jobs.archive_imports import keep_archives_in_task
 from sparkdl.spark.jobs.process_start import note_start
 from sparkdl.spark.jobs.python_start import start_python
-from sparkdl.spark.jobs.slots import is_true
 from sparkdl.spark.records.column_types import arrow_schema, sql_schema
 from sparkdl.spark.records.feature_columns import Columns, join_features
 from sparkdl.spark.records.frame_schema import check_fields
@@ -37,17 +36,24 @@ from sparkdl.spark.records.locality import numbered_rdd, split_rdd
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
 from sparkdl.spark.records.table_pieces import check_pieces
+from sparkdl.spark.records.weight_columns import (
+    Weights,
+    has_column,
+    has_name,
+    known_weights,
+    names_of,
+    tells_cases_apart,
+    without_columns,
+)
 from sparkdl.training.workers.contribution import Failure, failure_of
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
 Data = RDD | DataFrame | Source
 Change = Callable[[Batch], Batch]  # of a minibatch
 Changes = Change | Sequence[Transform]  # as users give them
-Weights = str | Mapping[str, str] | None  # a column, or {column of labels: column}
 PACKED_COLUMNS = "packed binary, error string"
 PACKED = arrow_schema(PACKED_COLUMNS)
 KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
-CASES = "spark.sql.caseSensitive"
 # Cures for data of another package, or of none.
 CURES = {
     "pandas": "make one that Spark has: spark.createDataFrame(df)",
@@ -70,6 +76,26 @@ def require_own_weights(data: Any, weights: Weights) -> None:
             f"weights must be None for the source {type(data).__name__}, whose records have them "
             f'in the column "weights", or "size_weights" for the output "size" of several, got '
             f"{brief(weights)}"
+        )
+
+
+def require_own_names(source: Source, names: Mapping[str, Any]) -> None:
+    """Raises ConfigError for columns named beside a source, which knows its own columns.
+
+    Parameters
+    ----------
+    names : {option: column}
+        "features" and "label", whose defaults are these words.
+    """
+    kind = type(source).__name__
+    for option, given in names.items():
+        own = getattr(source, option, None)
+        if given == option or (isinstance(own, str) and given == own):
+            continue
+        cure = "leave it out" if own is None else f"name it in {kind}({option}=...)"
+        raise ConfigError(
+            f'{option} must be "{option}", the default, for the source {kind}, which has columns '
+            f"of its own, got {brief(given)}; {cure}"
         )
 
 
@@ -117,6 +143,7 @@ class SparkRecords:
             raise ConfigError(
                 f"data must be {KINDS}, got {kind_of(self.data)}; {cure_for(self.data)}"
             )
+        require_own_names(self.data, {"features": self.features, "label": self.label})
         if self.transform is not None:
             kind = type(self.data).__name__
             raise ConfigError(f"transform must be that of the source {kind}, got another one")
@@ -205,6 +232,16 @@ def begin_reading(rows):
     return rows
 
 
+def records_to_fit(data, validation, features, label, weights, transform):
+    """Returns SparkRecords of a fit's data.
+
+    Beside validation data with names, those that a source does not have are of the validation data.
+    """
+    if not is_records(data) and is_records(validation):
+        return SparkRecords(data, weights=weights, transform=transform)
+    return SparkRecords(data, features, label, weights, transform)
+
+
 def records_to_evaluate(data, features, label, transform, weights=None):
     """Returns SparkRecords with the columns of a fit; a source has a transform of its own.
 
@@ -217,32 +254,6 @@ def records_to_evaluate(data, features, label, transform, weights=None):
         return SparkRecords(data, features, label, weights, transform, lack_weights=True)
     change = None if hasattr(data, "splits") else transform
     return SparkRecords(data, features, label, transform=change)
-
-
-def known_weights(weights, is_known):
-    """Returns the Weights of columns whose names `is_known` accepts, or None."""
-    if isinstance(weights, Mapping):
-        return {of: name for of, name in weights.items() if is_known(name)} or None
-    return weights if weights is not None and is_known(weights) else None
-
-
-def has_column(frame, name):
-    """Returns whether a DataFrame has a column, as Spark looks it up; see `has_name`."""
-    return has_name(frame.columns, name, is_true(frame.sparkSession.conf.get(CASES)))
-
-
-def has_name(names, name, exact):
-    """Returns whether `name` is one of `names`, in any case unless `exact`.
-
-    A name in another case is refused later, rather than taken for none.
-    """
-    return name in names or (not exact and name.lower() in (str(one).lower() for one in names))
-
-
-def tells_cases_apart():
-    """Returns whether names that differ in case are different ones for Spark: by default not."""
-    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
-    return session is not None and is_true(session.conf.get(CASES))
 
 
 def read_rows(schema, names, has, partition, rows):
@@ -275,31 +286,6 @@ def records_of(schema, names, has, partition, rows):
         rows = chain(first, without_columns(rows, lacked, has, partition) if lacked else rows)
         names = names | {"weights": known}
     yield from schema.records(rows, partition, **names)
-
-
-def names_of(weights):
-    """Returns the columns of Weights."""
-    return weights.values() if isinstance(weights, Mapping) else filter(None, [weights])
-
-
-def without_columns(rows, lacked, has, partition):
-    """Yields the rows after a partition's first; raises DataError for one with a `lacked` column.
-
-    Parameters
-    ----------
-    lacked : set of str
-    has : see `records_of`
-    """
-    seen = None
-    for number, row in enumerate(rows, 1):
-        columns = column_names(row) or ()
-        if columns != seen and (strange := [name for name in lacked if has(columns, name)]):
-            raise DataError(
-                f"partition {partition}, record {number}: must have no column {min(strange)!r}, as "
-                "record 0 has none; give it to all records, or to none"
-            )
-        seen = columns
-        yield row
 
 
 def read_splits(schema, read, splits):
