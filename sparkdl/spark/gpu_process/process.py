@@ -1,16 +1,14 @@
 """A process for GPU computations, as seen by its parent."""
 
-import logging
 import os
 import platform
 
 from sparkdl.errors import WorkerError
 from sparkdl.spark.gpu_process.child import serve
 from sparkdl.spark.gpu_process.packing import pack, unpack
-from sparkdl.training.workers.fork_server.contexts import OF_A_FIT, describe_end, process_context
+from sparkdl.training.workers.fork_server.contexts import OF_A_FIT, process_context
+from sparkdl.training.workers.fork_server.process_end import describe_end, kill_process
 
-log = logging.getLogger(__name__)
-ENDING = 30.0  # seconds for one that is killed to end
 GRACE = 5.0  # seconds for a process to end once its pipe is closed
 MODULES = [
     "sparkdl.spark.gpu_process.child",
@@ -78,10 +76,7 @@ class GpuProcess:
     def kill(self):
         """Kills the process and waits until it is gone, which frees its GPU memory."""
         self._pipe.close()
-        self._process.kill()
-        self._process.join(ENDING)
-        if self._process.is_alive():
-            log.warning("%s: has not ended %g s after it was killed; check its GPU", self, ENDING)
+        kill_process(self._process, self, "; check its GPU")
 
     def _loss_error(self):
         self._process.join(GRACE)

@@ -1,6 +1,5 @@
 """Workers that are processes of this machine: for tests, notebooks and single large hosts."""
 
-import logging
 import os
 import signal
 import time
@@ -17,14 +16,13 @@ from sparkdl.data.source import read_splits
 from sparkdl.errors import ConfigError, WorkerError
 from sparkdl.nn.execution.device import restrict_gpus
 from sparkdl.training.workers.contribution import Failure, tree_total
-from sparkdl.training.workers.fork_server.contexts import OF_A_FIT, describe_end, process_context
+from sparkdl.training.workers.fork_server.contexts import OF_A_FIT, process_context
+from sparkdl.training.workers.fork_server.process_end import describe_end, kill_process
 from sparkdl.training.workers.frozen_modules import freeze_modules
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 from sparkdl.training.workers.main_script import UNGUARDED, WORKER, check_script, unguarded_error
 
-log = logging.getLogger(__name__)
 GRACE = 5.0  # seconds for an idle process to end by itself
-ENDING = 30.0  # seconds for one that is killed to end
 MODULES = ["sparkdl.training.workers.local", *OF_A_FIT]
 PROCESSES = process_context(MODULES)  # a fork of this process would lack libraries' threads
 
@@ -190,10 +188,7 @@ class WorkerProcess:
     def kill(self) -> None:
         """Kills the process, whatever it does, and waits until it is gone."""
         self.pipe.close()
-        self.process.kill()
-        self.process.join(ENDING)
-        if self.process.is_alive():  # stuck in a driver or a file system
-            log.warning("%s: has not ended %g s after it was killed", self, ENDING)
+        kill_process(self.process, self)
 
     @contextmanager
     def _in_time(self, late):

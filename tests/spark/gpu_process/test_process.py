@@ -2,7 +2,8 @@
 
 from types import SimpleNamespace
 
-from sparkdl.spark.gpu_process.process import ENDING, GpuProcess
+from sparkdl.spark.gpu_process.process import GpuProcess
+from sparkdl.training.workers.fork_server.process_end import LIMIT
 
 
 def test_a_process_that_does_not_end_is_named_and_waited_for_no_longer(caplog):
@@ -12,5 +13,6 @@ def test_a_process_that_does_not_end_is_named_and_waited_for_no_longer(caplog):
         pid=42, kill=list, join=lambda limit=None: limits.append(limit), is_alive=lambda: True
     )
     process.kill()
-    assert limits == [ENDING]
-    assert "process 42 on " in caplog.text and "GPU 3: has not ended 30 s after" in caplog.text
+    assert limits == [LIMIT]
+    assert "process 42 on " in caplog.text
+    assert "GPU 3: has not ended 30 s after it was killed; check its GPU" in caplog.text

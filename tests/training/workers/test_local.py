@@ -14,6 +14,7 @@ from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.records.schema import Schema
 from sparkdl.errors import ConfigError, DataError, NoRecords, ShapeError, WorkerError
 from sparkdl.training.workers import local
+from sparkdl.training.workers.fork_server.process_end import LIMIT
 from sparkdl.training.workers.local import LocalWorkers
 from tests.support import processes
 from tests.training import tasks
@@ -159,7 +160,7 @@ def test_a_process_that_does_not_end_is_named_and_waited_for_no_longer(caplog):
         pid=42, kill=list, join=lambda limit=None: limits.append(limit), is_alive=lambda: True
     )
     worker.kill()
-    assert limits == [local.ENDING]
+    assert limits == [LIMIT]
     assert "worker 2 (process 42): has not ended 30 s after it was killed" in caplog.text
 
 

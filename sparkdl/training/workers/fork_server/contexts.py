@@ -52,11 +52,3 @@ class ForkContext(BaseContext):
 
     _name = "sparkdl fork server"
     Process = ForkedProcess
-
-
-def describe_end(process):
-    """Returns the exit code of a process that has ended, in words."""
-    text = f"exit code {process.exitcode}"
-    if getattr(process._popen, "has_lost_server", False):
-        return f"{text}, as the process that had forked it has ended"
-    return text

@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from sparkdl.training.workers.fork_server import contexts, own_server, popen, server_process
-from sparkdl.training.workers.fork_server.contexts import describe_end
 from sparkdl.training.workers.fork_server.popen import ForkedPopen
+from sparkdl.training.workers.fork_server.process_end import describe_end
 from tests.support.waiting import until
 from tests.training.workers.fork_server.asked import PROCESSES, Asked, ask
 
