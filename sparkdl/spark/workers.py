@@ -134,6 +134,11 @@ class SparkWorkers:
         result.averaging += averaging + time.perf_counter() - start
         return result
 
+    def keep_size(self, size: int) -> None:
+        """Takes the size of a fit that is resumed, if none was given; see Workers.keep_size."""
+        if self._size is None:
+            self._size = size
+
     def check_result(self, nbytes: int, depth: int) -> None:
         """Raises ConfigError if Spark cannot pass on contributions with so many bytes."""
         check_result_size(self.sc, nbytes, [self.size, *levels(self.size, depth)][-1])

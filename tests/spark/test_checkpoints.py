@@ -1,5 +1,7 @@
 """A fit on Spark resumed from a checkpoint ends with the weights of an uninterrupted one."""
 
+from functools import partial
+
 import pytest
 
 from sparkdl.errors import CheckpointError
@@ -49,6 +51,28 @@ def test_a_resumed_fit_gives_the_same_bits(rounds, uninterrupted, sc, tmp_path):
     history = net.fit(arrays(), epochs=3, resume=str(tmp_path))
     assert_equal(net.network.state, uninterrupted)
     assert len(history.rounds) == uninterrupted.rounds - rounds
+
+
+@pytest.mark.parametrize("aggregation", ["driver", "peers"])
+def test_a_fit_keeps_its_workers_where_another_number_runs_at_once(aggregation, sc, tmp_path):
+    """After a restart of the driver there may be fewer executors: the fit was refused."""
+    make = partial(
+        ParameterAveraging,
+        aggregation=aggregation,
+        batch_size_per_worker=4,
+        averaging_frequency=2,
+    )
+    whole = SparkNetwork(sc, rich(), make(workers=3))
+    whole.fit(arrays(), epochs=2)
+    net = SparkNetwork(sc, rich(), make(workers=3))
+    options = {"checkpoints": Checkpoints(path=str(tmp_path), every_rounds=1, keep=2)}
+    with pytest.raises(Stop):
+        net.fit(arrays(), epochs=2, listeners=[StopAfter(1)], **options)
+    for place in (True, str(tmp_path)):
+        again = SparkNetwork(sc, net.network if place is True else rich(), make())
+        again.fit(arrays(), epochs=2, resume=place)
+        assert again.history.workers == 3, "two run at once"
+        assert_equal(again.network.state, whole.network.state)
 
 
 OTHERS = {

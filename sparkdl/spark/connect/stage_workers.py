@@ -53,6 +53,9 @@ class StageWorkers:
         """Returns the DealtBlocks that the records were dealt into before the stage began."""
         return data.blocks
 
+    def keep_size(self, size):
+        """Does nothing: the stage has as many tasks as it has workers."""
+
     def room(self):
         return self.size
 

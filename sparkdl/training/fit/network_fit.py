@@ -59,8 +59,9 @@ def fit_network(
     resume : path of a checkpoint, or of a folder of them, to resume: the fit then ends with the
         weights that it would have had without the interruption, if two uninterrupted fits have
         the same weights (not with asynchronous masters or backup workers). The number of workers
-        must be the same. True: resumes the network's last fit, which was interrupted or stopped,
-        from its state; without `epochs` and `updates`, up to where it would have ended
+        must be the same; SparkWorkers that were given none take it over. True: resumes the
+        network's last fit, which was interrupted or stopped, from its state; without `epochs` and
+        `updates`, up to where it would have ended
     changes : tuple of callable, applied to the training records; see Schema
 
     A state from elsewhere, with updates but no rounds, continues at the place in the data that a
@@ -82,6 +83,8 @@ def fit_network(
     epochs, updates = duration(network, epochs, updates, resume)
     marks = Milestones(last=updates, validate=validate_every, first=validate_first)
     conf, (state, extra) = network.conf, start(network, master, resume)
+    if resume is not None and "workers" in extra:
+        workers.keep_size(extra["workers"])
     master, why, without_group = master.for_network(conf).resolve(workers, extra)
     listeners = (SlowWorkerLog(), *listeners, *automatic_listeners())
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}

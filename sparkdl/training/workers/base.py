@@ -130,6 +130,12 @@ class Workers(Protocol):
             If a worker fails for good; names the worker and what it was doing.
         """
 
+    def keep_size(self, size: int) -> None:
+        """Takes the size of a fit that is resumed, unless the workers have a size of their own.
+
+        A fit's weights depend on its number of workers, not on how many of them run at once.
+        """
+
     def check_result(self, nbytes: int, depth: int) -> None:
         """Raises ConfigError if contributions of `run_round` with so many bytes cannot be sent."""
 

@@ -106,6 +106,9 @@ class LocalWorkers:
         result.averaging += time.perf_counter() - start
         return result
 
+    def keep_size(self, size: int) -> None:
+        """Does nothing: these workers were given their size."""
+
     def check_result(self, nbytes: int, depth: int) -> None:
         """Accepts contributions of any size."""
 

@@ -48,6 +48,9 @@ class ThisProcess:
         [number] = chosen
         return unwrap(task(shared, number, blocks.block))
 
+    def keep_size(self, size: int) -> None:
+        """Does nothing: there is one worker."""
+
     def check_result(self, nbytes: int, depth: int) -> None:
         """Accepts contributions of any size: nothing is sent."""
 
