@@ -42,7 +42,8 @@ class StudyRun:
     def next(self):
         """Returns (number, Candidate) of the next trial, None if there are enough.
 
-        Errors of `define` other than optuna.TrialPruned are raised.
+        Errors of `define` other than optuna.TrialPruned are raised. A trial that Ctrl-C interrupts
+        has not failed: it counts as running, see `take_up`.
         """
         with self._lock:
             while self._left:
@@ -55,7 +56,7 @@ class StudyRun:
                 except self._pruned:
                     self._tell(trial.number, state=self._states.PRUNED)
                     continue
-                except BaseException as error:
+                except Exception as error:
                     self._tell_failed(trial, error)
                     raise
                 self._running[trial.number] = trial

@@ -90,6 +90,23 @@ def test_an_error_of_define_is_the_caller_s_and_its_trial_has_failed():
     assert study.trials[0].user_attrs["reason"] == "KeyError: 'units'"
 
 
+def test_a_trial_that_is_interrupted_in_define_is_run_again():
+    """It counted as failed, so a search that went on had one trial less."""
+
+    def interrupted(trial):
+        trial.suggest_float("rate", 1e-7, 1e30)
+        raise KeyboardInterrupt
+
+    study = study_of(POOR)
+    run = run_of(study, 1, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.next()
+    run.take_up()
+    number, candidate = run_of(study, 1).next()
+    assert (number, rate(candidate)) == (1, POOR)
+    assert states(study) == ["FAIL", "RUNNING"]
+
+
 def test_define_may_prune():
     def picky(trial):
         if trial.suggest_float("rate", 1e-7, 1e30) == POOR:
