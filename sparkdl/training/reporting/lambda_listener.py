@@ -41,7 +41,7 @@ class LambdaListener(Listener):
         every_updates: tuple[int, ...] = (),
         steers: bool = False,
     ) -> None:
-        self.every_updates, self.steers = tuple(every_updates), steers
+        self.every_updates, self.steers = every_updates, steers
         given = {
             "on_fit_start": on_fit_start,
             "on_round": on_round,

@@ -3,7 +3,8 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from sparkdl.errors import text_of
+from sparkdl.config import is_integer
+from sparkdl.errors import require, text_of
 from sparkdl.training.reporting.event_names import check_events
 from sparkdl.training.reporting.reports import (
     EpochReport,
@@ -86,6 +87,10 @@ class Listeners(Listener):
 
     def __init__(self, *listeners: Any) -> None:
         self.listeners = listeners
+        for one in listeners:
+            given = one.every_updates
+            sound = isinstance(given, tuple | list) and all(is_integer(n, 1) for n in given)
+            require(one, "every_updates", sound, "a tuple of integers >= 1")
         self.every_updates = tuple(n for one in listeners for n in one.every_updates)
         self.steers = any(one.steers for one in listeners)
 

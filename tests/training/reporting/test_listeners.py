@@ -4,6 +4,7 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener, Listeners
 from tests.training.reports import plan, report, state
 
@@ -81,3 +82,11 @@ def test_who_was_told_of_a_start_hears_of_the_end_if_another_refuses_the_fit():
 def test_a_plan_knows_how_far_a_resumed_fit_has_come():
     resumed = plan(epochs=3, rounds_in_epoch=4, epoch=1, round=2, rounds=6)
     assert resumed.rounds_before == 6 and resumed.rounds_in_all == 12
+
+
+@pytest.mark.parametrize("given", [(0,), (True,), ("2",), 3, None, {2}], ids=repr)
+def test_updates_that_are_no_multiples_are_refused_in_the_name_of_the_listener(given):
+    """They were refused as `Milestones.show`, or by a TypeError."""
+    listener = LambdaListener(every_updates=given)
+    with pytest.raises(ConfigError, match="LambdaListener.every_updates must be a tuple of int"):
+        Listeners(Listener(), listener)
