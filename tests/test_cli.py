@@ -238,6 +238,32 @@ def test_predict_keeps_the_columns_of_parquet(run, spark, model, test_digits, sc
     assert dict(zip(table["name"], table["prediction"].astype(int))) == expected
 
 
+@pytest.mark.parametrize("type", ["Csv", "Parquet"])
+def test_a_source_has_its_own_transform_in_all_commands(run, spark, type):
+    conf = sparkdl.NetworkConf(
+        input_shape=(2,), layers=[sparkdl.nn.Output(units=3, name="o")], seed=1
+    )
+    network = Network(conf)
+    network.transform = sparkdl.transforms.Scale(factor=100.0)  # as after a fit of a DataFrame
+    network.save("model")
+    x, y = np.array([[1.0, 2.0], [-3.0, 0.5]], np.float32), [0, 2]
+    if type == "Csv":
+        Path("data").write_text("a,b,label\n1,2,0\n-3,0.5,2\n")
+    else:
+        pq.write_table(pa.table({"features": x.tolist(), "label": y}), "data.parquet")
+    path = {"Csv": "data", "Parquet": "data.parquet"}[type]
+    use = "--model", "model", "--data", f"{{type: {type}, path: {path}}}"
+    own = Network(conf)
+    own.state = network.state
+    expected = own.evaluate((x, np.array(y)))
+    assert f"loss       {expected.loss:.4f}" in run("evaluate", *use)[1]
+    run("predict", *use, "--output", "p")
+    run("features", *use, "--layers", "o", "--output", "f")
+    for folder, column in {"p": "probability", "f": "o"}.items():
+        found = np.stack(pq.read_table(folder).to_pandas()[column])
+        np.testing.assert_allclose(found, own.predict(x), rtol=1e-5)
+
+
 def test_unknown_layer_is_one_sentence(run, spark, model):
     arguments = ["--model", "model", "--data", "Digits", "--layers", "dens_1", "--output", "f"]
     code, _, err = run("features", *arguments)

@@ -24,9 +24,12 @@ def convert(arguments):
     """Reads every record once, in order, and writes it."""
     if arguments.output is None and arguments.mean is None:
         raise ConfigError("sparkdl convert needs --output or --mean: there is nothing to write")
+    for name in ("output", "mean"):
+        if getattr(arguments, name) == "":
+            raise ConfigError(f"--{name} must be a path that is not empty, got ''")
     data = parse_data(arguments.data)
     data.check()
-    mean = Mean() if arguments.mean else None
+    mean = None if arguments.mean is None else Mean()
     batches = records(data, shape_of(arguments.shape), mean)
     if arguments.output is None:
         count = sum(map(len, batches))

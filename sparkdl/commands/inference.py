@@ -42,7 +42,8 @@ def write(arguments, parts_of):
         source = as_frame(spark, data, net.conf)
         kept = [name for name in source.fields.names if name != source.column]
         new, compute, layers = parts_of(net.conf)
-        parts = source.column, net.network.transform, new, compute
+        # A source has its own transform, as in `evaluate`: the network's is of DataFrames and RDDs.
+        parts = source.column, net.transform_for(data, None), new, compute
         function = net.column_function(source.fields, *parts, keep=kept, layers=layers)
         with job(spark.sparkContext, arguments.command, "the job"):
             source.map(*function).write.parquet(uri(arguments.output))

@@ -79,6 +79,11 @@ def parameters(given, run):
     """Returns the number of parameters given, or that of the run's network."""
     if given is None and not run:
         raise ConfigError("--params or --conf must say how large the network is, got neither")
+    if given is not None and run:
+        raise ConfigError(
+            f"--params must be left out with --conf, got {given!r}: pipelines and divided layers "
+            "are those of its network"
+        )
     return run.network.parameter_count if given is None else count("--params", given)
 
 

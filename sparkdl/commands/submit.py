@@ -1,10 +1,12 @@
 """sparkdl submit: the spark-submit command that runs another sparkdl command on a cluster."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+from operator import add
 from pathlib import Path
 
 from sparkdl.commands.driver_outputs import check_outputs
@@ -17,6 +19,16 @@ from sparkdl.spark.standalone_master import SCHEME
 
 FOLDER = "environment"  # folder of the unpacked archive, in the working directory
 ENTRY = Path(__file__).resolve().parents[1] / "__main__.py"
+KEYS = {
+    "master": "spark.master",
+    "deploy_mode": "spark.submit.deployMode",
+    "archive": "spark.archives",
+    "py_files": "spark.submit.pyFiles",
+    "executors": "spark.executor.instances",
+    "cores": "spark.executor.cores",
+    "memory": "spark.executor.memory",
+}  # options of this command, and the settings of Spark that they are
+OPTION = re.compile(r"-[\w-]+=")  # of --conf=FILE
 MADE = "sparkdl-*-env.tar.gz"  # in dist, created by build.py package
 
 
@@ -44,6 +56,7 @@ def submit_command(arguments):
     ConfigError
         If the master, the archive or a file is missing.
     """
+    check_given(arguments)
     known = known_settings(arguments)
     master = arguments.master or known.get("spark.master")
     if not master:
@@ -64,6 +77,27 @@ def submit_command(arguments):
     given = [part for option in options.items() for part in option]
     given += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
     return ["spark-submit", *defaults, *given, entry(), *what]
+
+
+def check_given(arguments):
+    """Raises ConfigError for options that contradict each other, and for sizes below one."""
+    given = settings(arguments.set)
+    for name, key in KEYS.items():
+        value = getattr(arguments, name)
+        if value is not None and given.get(key, str(value)) != str(value):
+            option = f"--{name.replace('_', '-')}"
+            raise ConfigError(
+                f"--set {key} must be left out with {option}, got {given[key]!r} and {value!r}"
+            )
+    for name in ("executors", "cores"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            raise ConfigError(f"--{name} must be an integer >= 1, got {value}")
+    if arguments.archive and arguments.py_files:
+        raise ConfigError(
+            f"--archive must be left out with --py-files, got {arguments.archive!r}: executors "
+            "take their packages from one of the two"
+        )
 
 
 def deploy_mode(arguments):
@@ -143,12 +177,16 @@ def pack_local_files(what):
 
     Raises ConfigError if two of them have the same name.
     """
-    sent = [each for each in what if files.is_local(each) and Path(each).is_file()]
+    words = [OPTION.match(each) for each in what]
+    paths = [each[match.end() :] if match else each for each, match in zip(what, words)]
+    starts = [match[0] if match else "" for match in words]
+    sent = [each for each in paths if files.is_local(each) and Path(each).is_file()]
     names = [Path(each).name for each in sent]
     twice = {name for name in names if names.count(name) > 1 and len(set(sent)) > 1}
     if twice:
         raise ConfigError(f"files sent along need different names, got {sorted(twice)} twice")
-    return [Path(each).name if each in sent else each for each in what], list(dict.fromkeys(sent))
+    short = [Path(each).name if each in sent else each for each in paths]
+    return list(map(add, starts, short)), list(dict.fromkeys(sent))
 
 
 def properties(path):

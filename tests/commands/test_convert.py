@@ -145,6 +145,8 @@ def test_what_cannot_be_is_refused(tmp_path):
     data = cifar(tmp_path / "a.bin")
     with pytest.raises(ConfigError, match="needs --output or --mean"):
         convert(data)
+    with pytest.raises(ConfigError, match="--mean must be a path that is not empty, got ''"):
+        convert(data, tmp_path / "db", "--mean", "")
     with pytest.raises(ConfigError, match="--shape must be sizes such as 3,32,32, got '3,a'"):
         convert(data, tmp_path / "db", "--shape", "3,a")
     with pytest.raises(ConfigError, match="--shape must be sizes such as 3,32,32, got '3,²'"):

@@ -157,6 +157,14 @@ def test_a_network_must_be_given(known, capsys):
     assert capsys.readouterr().err == f"sparkdl simulate: {error}\n"
 
 
+def test_a_network_has_one_size(known, capsys):
+    """The exchanges of --params were compared with pipelines of the network of --conf."""
+    options = ["--workers", "2", "--params", "1e9", "--conf", "conf/lenet.yaml"]
+    assert cli.main(["simulate", *options]) == 2
+    error = "--params must be left out with --conf, got '1e9': pipelines and divided layers are "
+    assert capsys.readouterr().err == f"sparkdl simulate: {error}those of its network\n"
+
+
 @pytest.mark.parametrize(
     "option, value, sentence",
     [

@@ -65,6 +65,12 @@ def test_files_go_along_with_a_driver_elsewhere(submit, tmp_path):
     assert parts[-3:] == ["train", "--conf", "small.yaml"]
 
 
+def test_a_file_after_an_equals_sign_goes_along_too(submit):
+    _, parts, _ = submit(*ELSEWHERE, what=["train", "--conf=runs/small.yaml"])
+    assert options(parts[: parts.index("train")])["--files"] == ["runs/small.yaml"]
+    assert parts[-2:] == ["train", "--conf=small.yaml"]
+
+
 def test_what_is_given_holds_instead_of_properties(submit, tmp_path):
     text = "# a comment\nspark.master yarn\nspark.submit.deployMode=cluster\n\nspark.archives a#b\n"
     (tmp_path / "runs/yarn.conf").write_text(text)
@@ -127,6 +133,25 @@ MISTAKES = [
     (["--master", "yarn", "--archive", "none.tar.gz"], "none.tar.gz: there is no such file"),
     (["--master", "yarn", "--properties", "none.conf"], "none.conf: there is no such file"),
     (["--master", "yarn", "--set", "spark.ui.enabled"], "--set must be KEY=VALUE"),
+    (["--master", "yarn", "--executors", "0"], "--executors must be an integer >= 1, got 0"),
+    (["--master", "yarn", "--cores", "-1"], "--cores must be an integer >= 1, got -1"),
+    (
+        ["--master", "yarn", "--archive", "runs/yarn.conf", "--py-files", "runs/yarn.conf"],
+        "--archive must be left out with --py-files, got 'runs/yarn.conf': executors ",
+    ),
+    *(
+        (
+            ["--master", "yarn", "--set", f"{key}=local", option, value],
+            f"--set {key} must be left out with {option}, got 'local' and {got}",
+        )
+        for option, value, key, got in (
+            ("--master", "yarn", "spark.master", "'yarn'"),
+            ("--deploy-mode", "client", "spark.submit.deployMode", "'client'"),
+            ("--archive", "runs/yarn.conf", "spark.archives", "'runs/yarn.conf'"),
+            ("--executors", "4", "spark.executor.instances", "4"),
+            ("--memory", "2g", "spark.executor.memory", "'2g'"),
+        )
+    ),
     ([*STANDALONE, "--executors", "2"], "--cores must be given with --executors"),
     *(
         (
