@@ -8,6 +8,7 @@ from pyspark import TaskContext
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import NoRecords
 from sparkdl.spark.inference.arrow_map import with_plain_names
+from sparkdl.spark.jobs.held_settings import override_setting
 from sparkdl.spark.jobs.job import clear_errors
 from sparkdl.spark.records.column_types import arrow_schema
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
@@ -19,6 +20,7 @@ COLUMNS = (
     "partition int, position int, count long, nbytes long, number long, packed binary, error string"
 )
 ARROW = arrow_schema(COLUMNS)
+MERGES = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
 
 
 class PackedFrame:
@@ -34,7 +36,7 @@ class PackedFrame:
     def __init__(self, records, schema):
         chosen, columns = records.select_columns(schema)
         chosen, pack = with_plain_names(chosen, partial(pack_tables, schema, columns))
-        self.frame = chosen.mapInArrow(pack, COLUMNS).persist()
+        self.frame = persist(chosen.mapInArrow(pack, COLUMNS))
 
     def measure(self):
         """Reads the data; returns (records of each partition, bytes of all arrays).
@@ -59,6 +61,21 @@ class PackedFrame:
 
     def close(self):
         self.frame.unpersist()
+
+
+def persist(frame):
+    """Persists a DataFrame with the partitions of a classic fit, on which the weights depend.
+
+    Adaptive execution merges the small partitions that a groupBy, join or sort leaves; those of a
+    frame that Spark keeps it merges only if MERGES is true when `persist` is called.
+    """
+    conf = frame.sparkSession.conf
+
+    def write(value):
+        conf.unset(MERGES) if value is None else conf.set(MERGES, value)
+
+    with override_setting("true", partial(conf.get, MERGES, None), write):
+        return frame.persist()
 
 
 def pack_tables(schema, columns, tables):

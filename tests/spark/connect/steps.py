@@ -88,6 +88,14 @@ def share(spark, path):
     return train(spark, path, master, validation_split=0.25)
 
 
+def merge(spark, path):
+    """Trains on a DataFrame whose partitions Spark merges after a shuffle."""
+    data = rows(spark, path).dropDuplicates(["id"])
+    net = SparkNetwork(spark, classes_conf(), PEERS)
+    losses = [each.loss for each in net.fit(data, 2).rounds]
+    return bits(net.network), losses
+
+
 def scatter(spark, path):
     master = masters.AllReduceSGD(workers=2, batch_size_per_worker=4, repartition="always")
     return train(spark, path, master)

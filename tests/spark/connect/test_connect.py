@@ -14,7 +14,7 @@ def whole(spark, path):
     return steps.whole(spark, path)
 
 
-STEPS = [steps.share, steps.scatter, steps.columns]
+STEPS = [steps.share, steps.scatter, steps.merge, steps.columns]
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparkdl.spark.connect.packed_frame import PackedFrame
+from sparkdl.spark.connect.packed_frame import MERGES, PackedFrame
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 from tests.ml.frames import classes_conf
@@ -30,6 +30,16 @@ def test_records_of_all_batches_are_counted(spark, path, packed):
     counts, nbytes = packed.measure()
     assert counts == expected and max(counts) > 7
     assert nbytes >= 60 * 4 * 4
+
+
+def test_partitions_of_a_shuffle_are_merged_as_in_a_classic_fit(spark, path):
+    shuffled = spark.read.parquet(path).dropDuplicates(["id"])
+    before = spark.conf.get(MERGES, None)
+    packed = PackedFrame(SparkRecords(shuffled), schema_of(classes_conf()))
+    counts, _ = packed.measure()
+    packed.close()
+    assert counts == shuffled.rdd.glom().map(len).collect()
+    assert spark.conf.get(MERGES, None) == before
 
 
 def test_they_are_counted_by_one_job_without_a_shuffle(sc, packed):
