@@ -68,6 +68,15 @@ MISTAKES = [
     (["train", "--conf", "run.yaml", "--set", "data.train={type: LMDB, path: x}"], "x: there is"),
     (["train", "--conf", "run.yaml", "--resume", "nowhere"], "nowhere"),
     (["train", "--conf", "run.yaml", "--set", "output=run.yaml"], "run.yaml: not a sparkdl model"),
+    (["train", "--conf", "run.yaml", "--report", "model/a.html"], "--report must be outside of"),
+    (
+        ["train", "--conf", "run.yaml", "--log", "model"],
+        "--log must be outside of",
+    ),
+    (
+        ["train", "--conf", "run.yaml", "--log", ""],
+        "--log must be a path that is not empty",
+    ),
     (["train", "--conf", "run.yaml", "--report", "."], ".: a report must have the path of a file"),
     (["train", "--conf", "run.yaml", "--report", "run.yaml/fit.html"], "run.yaml is a file"),
     (["evaluate", "--model", "none", "--data", "Digits"], "none: there is no such model"),

@@ -4,6 +4,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from sparkdl.commands.options.run_conf import RunConf
+from sparkdl.errors import ConfigError
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
 from sparkdl.training.fit.network_fit import load_to_resume
@@ -20,6 +21,11 @@ def train(arguments):
     conf.check()
     if arguments.resume is not None:
         load_to_resume(conf.network, arguments.resume)
+    if arguments.log == "":
+        raise ConfigError("--log must be a path that is not empty, got ''")
+    for name in ("report", "log"):
+        if getattr(arguments, name) is not None:
+            conf.check_outside(f"--{name}", getattr(arguments, name))
     if arguments.report is not None:
         check_report_path(arguments.report)
     print(conf.network.summary(conf.training.batch_size_per_worker), end="\n\n", flush=True)

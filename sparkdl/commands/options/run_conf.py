@@ -1,6 +1,7 @@
 """Configuration of a whole run in one file: network, training, data, epochs, output, Spark."""
 
 from dataclasses import fields
+from os.path import realpath
 
 from sparkdl.commands.options.settings import apply
 from sparkdl.config import (
@@ -82,9 +83,22 @@ class RunConf(Config):
     spark: SparkOptions = option(Nested(of=SparkOptions), "Spark's settings.", factory=SparkOptions)
 
     def check(self):
-        """Raises errors that would otherwise show hours later: missing data, output in the way."""
+        """Raises errors that would otherwise show hours later: missing data, outputs in the way."""
         self.data.check()
         refuse_to_destroy(self.output)
+        if self.checkpoints is not None:
+            self.check_outside("checkpoints.path", self.checkpoints.path)
+
+    def check_outside(self, name, path):
+        """Raises ConfigError if `path` is the folder of the model or in it.
+
+        Saving would replace the folder, and refuses to destroy what else is there.
+        """
+        if f"{place(path)}/".startswith(f"{place(self.output)}/"):
+            raise ConfigError(
+                f"{name} must be outside of {self.output}, the folder of the model, got {path!r}; "
+                "give another folder"
+            )
 
     @classmethod
     def from_dict(cls, options):
@@ -112,6 +126,12 @@ class RunConf(Config):
             return cls.from_dict(options)
         except SparkdlError as error:
             raise type(error)(f"{path}: {error}") from error
+
+
+def place(path):
+    """Returns the path of a file or folder without links and trailing slashes, for comparison."""
+    local = files.is_local(path)
+    return (realpath(files.absolute(path)) if local else str(path)).rstrip("/")
 
 
 def decode_utf8(content):

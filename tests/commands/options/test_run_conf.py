@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from sparkdl.commands import demo_run
+from sparkdl.commands.options import run_conf
 from sparkdl.commands.options.run_conf import RunConf, SparkOptions
 from sparkdl.data import Digits
 from sparkdl.errors import CheckpointError, ConfigError, DataError
@@ -128,6 +129,33 @@ def test_file_that_is_no_text_is_refused(tmp_path):
 def test_missing_data_comes_up_before_spark_starts(written):
     conf = RunConf.read(written, ["data.validation={type: LMDB, path: /nowhere}"])
     with pytest.raises(DataError, match="/nowhere: there is no such file or folder"):
+        conf.check()
+
+
+@pytest.mark.parametrize(
+    "output, path, refused",
+    [
+        ("m", "m", True),
+        ("./m/", "m", True),
+        ("m", "m/points", True),
+        ("m", "link/points", True),
+        ("hdfs:///m", "hdfs:///m/points", True),
+        ("m/model", "m", False),
+        ("m", "m-points", False),
+    ],
+)
+def test_nothing_else_is_written_into_the_folder_of_the_model(
+    written, tmp_path, monkeypatch, output, path, refused
+):
+    """The model was lost when a fit of hours had ended: it would have replaced the others."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run_conf, "refuse_to_destroy", str)
+    (tmp_path / "link").symlink_to("m")
+    conf = RunConf.read(written, [f"output={output}", f"checkpoints={{path: {path!r}}}"])
+    if refused:
+        with pytest.raises(ConfigError, match="checkpoints.path must be outside of"):
+            conf.check()
+    else:
         conf.check()
 
 
