@@ -7,6 +7,7 @@ from sparkdl.commands.caffe.devices import device_query
 from sparkdl.commands.caffe.options import check_known, check_values, options_of
 from sparkdl.commands.caffe.timing import time
 from sparkdl.data import files
+from sparkdl.errors import ConfigError
 from sparkdl.spark.session import session
 
 
@@ -18,6 +19,10 @@ def caffe(arguments):
         arguments.gpu = None  # required by Caffe, ignored here: all devices are shown
     check_known(arguments)
     check_values(arguments)
+    if modes := getattr(arguments, "modes", []):
+        raise ConfigError(
+            f"-{modes[0]} must be left out with {arguments.tool}, which neither trains nor tests"
+        )
     {"time": time, "device_query": device_query}[arguments.tool](arguments)
 
 

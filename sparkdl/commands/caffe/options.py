@@ -6,6 +6,9 @@ from sparkdl.commands.caffe.flags import CONNECTIONS, FLAGS, FORMATS, TOOLS
 from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError
 
+OF_NET = ("phase", "level", "stage")  # flags that choose the layers of a net
+OF_TIME = ("iterations", *OF_NET)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -154,15 +157,25 @@ def notes(given, modes, use):
     if {"test", "features"} <= set(modes):
         other = "test" if use == "features" else "features"
         yield f"-test and -features exclude each other: the later one, -{use}, is run, not -{other}"
-    if given.connection == "infiniband":
+    if given.connection == "infiniband" and "train" in modes:
         yield (
             "-connection infiniband: sockets are used, not RDMA; set SPARKDL_INTERFACE=ib0 to "
             "run them over InfiniBand"
         )
     if "train" not in modes:
-        names = ["snapshot", "persistent", *(["weights"] if given.model else [])]
+        names = ["snapshot", "persistent", "connection", *(["weights"] if given.model else [])]
         for name in names:
             if getattr(given, name):
                 yield f"-{name} has no effect without -train"
     if given.label and use != "features":
         yield "-label has no effect without -features"
+    if is_changed(given, "outputFormat") and use != "features" and (use or not given.output):
+        yield "-outputFormat has no effect without -features, or -output of tests during training"
+    for name in OF_TIME:
+        if is_changed(given, name):
+            yield f"-{name} has no effect without time"
+
+
+def is_changed(given, name):
+    """Returns whether a flag has another value than its default."""
+    return getattr(given, name) != next(flag.default for flag in FLAGS if flag.name == name)

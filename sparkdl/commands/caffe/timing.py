@@ -1,6 +1,6 @@
 """sparkdl caffe time: time that each layer of a net takes."""
 
-from sparkdl.commands.caffe.options import shapes_of
+from sparkdl.commands.caffe.options import OF_NET, is_changed, shapes_of
 from sparkdl.commands.layer_times import report
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe import load_net, read_job
@@ -14,6 +14,10 @@ def time(arguments):
     """Prints the times of a training step on random data, or of a forward pass without a loss."""
     if not (arguments.model or arguments.conf):
         raise ConfigError("-model is missing; it names the net's prototxt, or -conf the solver's")
+    if arguments.model and arguments.conf:
+        raise ConfigError(
+            f"-conf must be left out with -model, got {arguments.conf!r}: time is of one net"
+        )
     net = net_of(arguments)
     limit_threads()
     training = any(score.kind == "loss" for score in net.scores)
@@ -25,6 +29,12 @@ def net_of(arguments):
     """Returns the net in the requested phase, level and stages, or a solver's training net."""
     shapes = shapes_of(arguments.shapes)
     if not arguments.model:
+        for name in OF_NET:
+            if is_changed(arguments, name):
+                raise ConfigError(
+                    f"-{name} must be left out with -conf, got {getattr(arguments, name)!r}: time "
+                    "is of the solver's training net; give the net as -model"
+                )
         return read_job(arguments.conf, shapes).train
     stages = tuple(name for name in arguments.stage.split(",") if name)
     net = load_net(arguments.model, state_of(arguments.phase, arguments.level, stages), shapes)

@@ -71,10 +71,16 @@ def test_two_dashes_are_as_good():
 NOTES = {
     "-features a": "the later one, -features, is run",
     "-features a -test": "the later one, -test, is run",
-    "-connection infiniband": "not RDMA; set SPARKDL_INTERFACE=ib0",
+    "-train -connection infiniband": "not RDMA; set SPARKDL_INTERFACE=ib0",
     "-snapshot a": "-snapshot has no effect without -train",
     "-weights a": "-weights has no effect without -train",
     "-persistent": "-persistent has no effect without -train",
+    "-connection none": "-connection has no effect without -train",
+    "-outputFormat orc": "-outputFormat has no effect without -features, or -output of tests",
+    "-iterations 3": "-iterations has no effect without time",
+    "-phase TEST": "-phase has no effect without time",
+    "-level 1": "-level has no effect without time",
+    "-stage a": "-stage has no effect without time",
     "-label a": "-label has no effect without -features",
 }
 

@@ -41,6 +41,11 @@ MISTAKES = {
     "time": "-model is missing; it names the net's prototxt, or -conf the solver's",
     "time -model net.prototxt -iterations 0": "-iterations must be an integer >= 1, got 0",
     "time -model net.prototxt -phase TEXT": "phase must be one of ['TRAIN', 'TEST']",
+    "time -model net.prototxt -conf solver.prototxt": "-conf must be left out with -model",
+    "time -conf solver.prototxt -phase TEST": "-phase must be left out with -conf, got 'TEST'",
+    "time -conf solver.prototxt -stage a": "-stage must be left out with -conf, got 'a'",
+    "time -model net.prototxt -test": "-test must be left out with time, which neither trains",
+    "device_query -train": "-train must be left out with device_query",
     "time -model net.prototxt -gpu 0": "-gpu is not supported",
 }
 
