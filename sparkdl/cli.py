@@ -2,6 +2,8 @@
 
 import argparse
 import importlib
+import os
+import select
 import sys
 
 import sparkdl
@@ -20,6 +22,7 @@ def main(arguments=None):
     module = importlib.import_module(f"sparkdl.commands.{options.module}")
     try:
         getattr(module, options.command)(options)
+        sys.stdout.flush()
     except SparkdlError as error:
         if options.traceback:
             raise
@@ -28,7 +31,19 @@ def main(arguments=None):
         return 2
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        if has_reader(sys.stdout):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is held goes there
+        return 141  # that of programs that SIGPIPE ends
     return 0
+
+
+def has_reader(file):
+    """Returns whether the reader of a pipe is there; `sparkdl ... | head` ends before us."""
+    known = select.poll()
+    known.register(file.fileno(), 0)
+    return not any(event & select.POLLERR for _, event in known.poll(0))
 
 
 def parser():

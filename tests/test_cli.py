@@ -1,5 +1,6 @@
 """The command line: options, one-sentence errors, and one run of each command."""
 
+import os
 import re
 import subprocess
 import sys
@@ -108,6 +109,21 @@ def test_mistake_of_ours_is_not_hidden(run, monkeypatch):
     monkeypatch.setattr("sparkdl.commands.summary.summary", lambda arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run("summary", "--conf", "run.yaml")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_ended_is_no_error(run, unbuffered):
+    """`sparkdl summary | head -1`"""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "sparkdl", "summary", "--conf", "run.yaml"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_notes_of_an_error_are_told(run, monkeypatch):

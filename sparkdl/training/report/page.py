@@ -1,6 +1,7 @@
 """The page of one or several fits: a single self-contained HTML file with charts."""
 
 import json
+import os
 from importlib import resources
 from math import prod
 from pathlib import Path
@@ -64,12 +65,15 @@ def write_report(path, runs, title="Fit", refresh=None):
 
 
 def check_report_path(path):
-    """Raises DataError for a path on another file system, of a folder, or below a file."""
+    """Raises DataError for a path on another file system, of no plain file, or below a file."""
     if not files.is_local(path):
         raise DataError(f"{path}: a report must have a local path")
     files.check_parents(path)
     if files.is_directory(path):
         raise DataError(f"{path}: a report must have the path of a file, and this is a folder")
+    target = files.absolute(path)
+    if os.path.exists(target) and not os.path.isfile(target):  # the page would take its place
+        raise DataError(f"{path}: a report must have the path of a file, and this is a device")
 
 
 def page(runs, title="Fit", refresh=None, live=False):

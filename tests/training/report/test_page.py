@@ -121,6 +121,7 @@ def test_runs_need_names_of_their_own(names, tmp_path):
 
 
 UNWRITABLE = {
+    "a pipe": ("pipe", "pipe: a report must have the path of a file, and this is a device"),
     "a folder": ("runs", "runs: a report must have the path of a file, and this is a folder"),
     "below a file": ("notes/page.html", "page.html: cannot be written, .*notes is a file"),
     "another file system": ("memory://page.html", "must have a local path"),
@@ -132,10 +133,12 @@ def test_a_path_that_cannot_have_a_page_is_named(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     (tmp_path / "notes").write_text("keep")
+    os.mkfifo(tmp_path / "pipe")
     path, message = UNWRITABLE[name]
     with pytest.raises(DataError, match=message):
         write_report(path, [Run.of("one", history())])
-    assert sorted(one.name for one in tmp_path.rglob("*")) == ["notes", "runs"]
+    assert sorted(one.name for one in tmp_path.rglob("*")) == ["notes", "pipe", "runs"]
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_page_that_is_not_finished_leaves_nothing(tmp_path, monkeypatch):
