@@ -222,6 +222,26 @@ def test_a_rank_whose_vector_is_not_finite_is_named_on_all(codec):
     assert isinstance(first, PeerError) and first.rank == 1 and "is nan" in str(first)
 
 
+def diverge_beside(group):
+    """Rank 1's sum fails in the background, beside a call that waits for rank 0."""
+    x = np.full(100, np.nan if group.rank else 1, np.float32)
+    earlier = group.start_receive(np.ones(1), 1 - group.rank)
+    pending = CompressedSum(group, TopK(0.5), 100).start(x)
+    return [outcome(pending), outcome(earlier)]
+
+
+def outcome(pending):
+    try:
+        pending.wait()
+    except Exception as error:
+        return type(error)
+
+
+def test_a_call_that_fails_in_the_background_raises_its_own_error():
+    results = crew(2, diverge_beside, timeout=5.0)
+    assert results == [[PeerError, PeerError], [DivergedError, PeerError]]
+
+
 def test_a_vector_of_another_length_is_refused():
     [error] = crew(1, shorten)
     assert isinstance(error, ShapeError)

@@ -1,13 +1,17 @@
 """A group over sockets, for each size: all ranks get the same, correct result."""
 
+import socket
+import threading
 import time
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError, PeerError, ShapeError, WorkerError
 from sparkdl.exchange.collectives.algorithm import DOUBLING
+from sparkdl.exchange.group import Group
 from tests.exchange.crew import crew
 
 SIZES = [1, 2, 3, *(pytest.param(size, marks=pytest.mark.slow) for size in (4, 5))]
@@ -60,6 +64,7 @@ def reduce_all(group):
     return [x.tobytes() for x in sums]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_reductions(size):
     first, *others = checked(size, reduce_all)
@@ -231,6 +236,27 @@ def test_ranks_that_wait_for_each_other_in_calls_that_differ_give_up_after_patie
     assert time.monotonic() - began < 200  # else 600
 
 
+def read_slowly(sock, nbytes, seconds):
+    """Reads `nbytes` from a socket at an even pace."""
+    left, steps = nbytes, 50
+    while left > 0:
+        left -= len(sock.recv(min(left, nbytes // steps), socket.MSG_WAITALL))
+        time.sleep(seconds / steps)
+
+
+@pytest.mark.parametrize("verb", ["send", "broadcast"])
+def test_a_transfer_that_takes_longer_than_the_patience_goes_on(verb):
+    """The call has handed all of its frames over, and only the peer's reading shows progress."""
+    sock, peer = socket.socketpair()
+    members = [SimpleNamespace(rank=rank, host=f"host {rank}") for rank in range(2)]
+    x = np.zeros(2_000_000)
+    with Group.over({1: sock}, members, 0, timeout=4.0, stall_timeout=0.8) as group, peer:
+        reading = threading.Thread(target=read_slowly, args=(peer, x.nbytes, 2.5))
+        reading.start()
+        group.send(x, 1) if verb == "send" else group.broadcast(x)
+        reading.join()
+
+
 def closed_early(group):
     if group.rank == 1:
         return None
@@ -259,5 +285,6 @@ def last_words(group):
     return np.array_equal(group.receive(np.zeros_like(x), 0), x)
 
 
+@pytest.mark.slow
 def test_what_was_sent_before_leaving_arrives():
     assert crew(2, last_words, timeout=4.0) == [None, True]

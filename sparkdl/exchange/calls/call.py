@@ -3,6 +3,7 @@
 import threading
 import time
 
+from sparkdl.errors import WorkerError
 from sparkdl.exchange.links.mailbox import Receipt
 from sparkdl.exchange.links.tag import stream_of
 from sparkdl.exchange.messages.frame import HEADER, MAGIC, Kind
@@ -39,6 +40,7 @@ class Call:
         self.awaited_receipt = None  # the Receipt that the steps are waiting for
         self.last_progress = 0.0  # monotonic time of the last progress
         self.is_done, self.result, self.error = False, None, None
+        self.own_error = None  # raised by the steps themselves, such as a codec's DivergedError
         self._steps_ended, self._event = False, None
 
     def send(self, to, view):
@@ -70,12 +72,16 @@ class Call:
                     return
         except StopIteration as end:
             self.result, self.awaited_receipt, self._steps_ended = end.value, None, True
+        except Exception as error:
+            self.own_error = None if isinstance(error, WorkerError) else error
+            raise
         if not self.unsent:
             self.end()
 
     def on_frame_sent(self):
         """Records that one of the queued frames has been sent."""
         self.unsent -= 1
+        self.last_progress = time.monotonic()
         if self._steps_ended and not self.unsent:
             self.end()
 

@@ -159,8 +159,9 @@ class ProgressEngine:
                 self._turn(awake=call is not None)
                 self._take()
         except BaseException as error:
+            has_owner = any(other.own_error is error for other in self.queue.active)
             self._fail(error)
-            if not isinstance(error, WorkerError):
+            if not (has_owner or isinstance(error, WorkerError)):
                 raise
 
     def _listen(self, now):
@@ -238,7 +239,7 @@ class ProgressEngine:
 
     def _give_up(self, error):
         for call in [*self.queue.clear(), *self._submitted]:
-            call.end(type(error)(*error.args))
+            call.end(call.own_error or type(error)(*error.args))
         self._submitted.clear()
 
     def _unusable(self):

@@ -57,14 +57,14 @@ class Calls:
         """Replaces x by that of rank `root`."""
         machine, place = self._places[root]
         if self._machine == machine:
-            self._first_lane.all_gather(as_bytes(x), bounds_of_one(x.nbytes, place))
+            self._first_lane.all_gather(as_bytes(x), bounds_of_one(x.nbytes, place), str(x.dtype))
         if self.one_machine:
             return
         yield
         if self._place == 0:
             self._between.broadcast(x, machine)
         if self._machine != machine:
-            self._second_lane.all_gather(as_bytes(x), bounds_of_one(x.nbytes, 0))
+            self._second_lane.all_gather(as_bytes(x), bounds_of_one(x.nbytes, 0), str(x.dtype))
 
     def barrier(self):
         """Ends once all ranks have reached it."""
@@ -99,7 +99,7 @@ class Calls:
         """Fills x, of which each rank has its part; for one machine only."""
         bounds = equal_bounds(len(x), self._leaders)
         in_bytes = [(start * x.itemsize, stop * x.itemsize) for start, stop in bounds]
-        self._first_lane.all_gather(as_bytes(x), in_bytes)
+        self._first_lane.all_gather(as_bytes(x), in_bytes, str(x.dtype))
         yield from ()
 
     def _begin(self, own_slice, op, background):

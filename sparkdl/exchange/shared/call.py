@@ -25,7 +25,7 @@ class SharedCall(NamedTuple):
     dtype : int
         Index in DTYPES.
     parts : int
-        Checksum of the owners' bounds.
+        Checksum of the owners' bounds, and of the type of the numbers if the vector is their bytes.
     count : int
         Numbers in the vector.
     """
@@ -36,9 +36,12 @@ class SharedCall(NamedTuple):
     count: int
 
     @classmethod
-    def about(cls, kind, x, bounds=()):
-        """Returns the SharedCall for a `kind` of collective on x with the owners' `bounds`."""
-        return _about(kind, x.dtype, x.size, tuple(bounds))
+    def about(cls, kind, x, bounds=(), bytes_of=""):
+        """Returns the SharedCall for a `kind` of collective on x with the owners' `bounds`.
+
+        `bytes_of` names the type of the numbers of which x is the bytes.
+        """
+        return _about(kind, x.dtype, x.size, tuple(bounds), bytes_of)
 
     def pack(self):
         """Packs all fields into one number below 2 ** 62."""
@@ -56,13 +59,13 @@ class SharedCall(NamedTuple):
         return cls(*fields)
 
     def __str__(self):
-        parts = f", parts {self.parts:x}" if self.parts else ""
+        parts = f", parts and type {self.parts:x}" if self.parts else ""
         return f"{KINDS[self.kind]} of {self.count} {DTYPES[self.dtype]}{parts}"
 
 
 @lru_cache(maxsize=1000)
-def _about(kind, dtype, count, bounds):
+def _about(kind, dtype, count, bounds, bytes_of):
     if dtype not in DTYPES:
         raise UnsupportedError(f"vectors must be of {', '.join(map(str, DTYPES))}, got {dtype}")
-    parts = crc32(repr(bounds).encode()) % PLACES[2] if bounds else 0
+    parts = crc32(f"{bounds}{bytes_of}".encode()) % PLACES[2] if bounds else 0
     return SharedCall(KINDS.index(kind), DTYPES.index(dtype), parts, count)

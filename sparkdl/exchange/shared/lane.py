@@ -85,9 +85,12 @@ class Lane:
                 if self.me < len(bounds):
                     self._add(slots, pieces, x, turn, self._around(ADD[op]))
 
-    def all_gather(self, x, bounds):
-        """Copies x[start:stop] of bounds[i] from member i to all; a broadcast if one has any."""
-        call = SharedCall.about("all_gather", x, bounds)
+    def all_gather(self, x, bounds, bytes_of=""):
+        """Copies x[start:stop] of bounds[i] from member i to all; a broadcast if one has any.
+
+        `bytes_of` names the type of the numbers of which x is the bytes; members must agree on it.
+        """
+        call = SharedCall.about("all_gather", x, bounds, bytes_of)
         slots, pieces = self._slots[x.dtype], self._pieces(x, bounds, 1)
         others = [owner for owner in range(len(bounds)) if owner != self.me]
         with self._one_at_a_time:
@@ -204,6 +207,7 @@ class Lane:
         """Blames the first member that differs from member 0, which is the same on all members."""
         member = next(member for member, call in enumerate(calls) if call != calls[0])
         what = f"entered {calls[member]} where rank {self._watch.ranks[0]} entered {calls[0]}"
-        error = self._watch.complaint(member, f"{what}; all ranks must make the same calls")
+        cure = "all ranks must make the same calls, with arrays of the same type and size"
+        error = self._watch.complaint(member, f"{what}; {cure}")
         self._watch.fail(error)
         raise error

@@ -153,6 +153,21 @@ def test_ranks_whose_calls_differ_all_get_an_error(call):
     assert all("all ranks must make the same calls" in str(result) for result in results)
 
 
+def of_another_type(group, call):
+    """The arrays of the ranks differ in their type alone, not in their bytes."""
+    kind = (np.float32, np.int32)[group.rank]
+    if call == "broadcast":
+        return group.broadcast(np.ones(8, kind))
+    return group.all_gather(np.ones(4, kind), np.zeros(8, kind))
+
+
+@pytest.mark.parametrize("call", ["broadcast", "all_gather"])
+def test_bytes_of_another_type_are_not_taken_for_numbers(call):
+    results = crew(2, of_another_type, call)
+    assert [type(result) for result in results] == [PeerError] * 2
+    assert all("arrays of the same type and size" in str(result) for result in results)
+
+
 def test_who_leaves_early_is_named_and_so_is_a_closed_group():
     assert crew(2, closed_early) == ["told", None]
 

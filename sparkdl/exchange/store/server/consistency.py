@@ -121,7 +121,8 @@ class Hogwild:
     def pull(self, part, roster, rank):
         with part.changed:
             part.note_pull(rank)
-            return PulledValue(part.value, part.version)
+            version = part.version
+        return PulledValue(part.value.copy(), version)  # else it changes after its checksum
 
     def furthest(self, part):
         """Returns the clock at which a resuming worker continues."""

@@ -104,7 +104,8 @@ class Period:
         if not math.isfinite(loss):  # the driver raises an error for it
             return
         self._first = self._first or loss
-        target = math.ceil(self.master.period * math.sqrt(max(0.0, loss / self._first)))
+        ratio = loss / self._first if self._first else 1.0  # a first loss of 0 cannot fall
+        target = math.ceil(self.master.period * math.sqrt(max(0.0, ratio)))
         if self.now <= target:
             target = math.ceil(self.now * self.master.plateau)
         self.now = max(1, target)

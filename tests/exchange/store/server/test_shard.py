@@ -247,6 +247,16 @@ def test_many_push_at_the_same_time(mode):
 
 
 @pytest.mark.parametrize("mode", ["async", "bounded", "hogwild"])
+def test_a_pulled_value_stays_as_it_was_while_it_is_sent(mode):
+    """Else the checksums of frames do not fit the bytes that follow them."""
+    shard = shard_of(mode=mode)
+    pulled = shard.pull(0, "w")
+    shard.push(1, "w", ones())
+    assert pulled.value.tolist() == [0.0] * N
+    assert shard.pull(0, "w").value.tolist() == [1.0] * N
+
+
+@pytest.mark.parametrize("mode", ["async", "bounded", "hogwild"])
 def test_other_modes_need_an_optimizer(mode):
     with pytest.raises(ConfigError, match="call set_optimizer"):
         shard_of(mode=mode, update=None).push(0, "w", ones())

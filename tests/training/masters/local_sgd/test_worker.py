@@ -43,3 +43,11 @@ def test_a_loss_that_is_not_finite_leaves_the_period():
     period.add(math.nan, 10)
     period.adapt()
     assert period.now == 8
+
+
+def test_a_loss_of_zero_has_not_fallen():
+    period = Period(LocalSGD(period=8, plateau=0.5))
+    for expected in (4, 2):  # shrinks as where any other loss stays
+        period.add(0.0, 10)
+        period.adapt()
+        assert period.now == expected
