@@ -38,8 +38,15 @@ def inside(taken):
     return [node("If", "c", then_branch=branch, else_branch=branch)]
 
 
+BACKWARDS = {
+    name: np.array([number], np.int64)
+    for name, number in {"from": -9, "to": -9, "axis": 1, "step": -2}.items()
+}
+
+
 def cases():
     """Yields (nodes, x, constants, opset)."""
+    yield [node("Slice", "x", *BACKWARDS)], IMAGE, BACKWARDS, 18  # from before the first number
     for opset in (7, 9, 11):
         yield [node("Softmax", "x", axis=1)], STEPS, {}, opset
         yield [node("LogSoftmax", "x")], IMAGE, {}, opset

@@ -132,7 +132,7 @@ class Product:
                 return None
             shift = constants[0] * by.scale + by.shift
             return before.scaled(replace(by, shift=shift, axis=op.axis))
-        along = channels_of(op)
+        along = channels_of(op, x)
         if along is None or constants[0] is None or by.axis not in (None, along):
             return None
         scale, shift = (np.broadcast_to(each, x.shape[along]) for each in (by.scale, by.shift))
@@ -149,9 +149,12 @@ class Product:
         return None if y is None else reshape(y, self.x.shape)
 
 
-def channels_of(op):
-    """Returns the axis of a product's result that has the output channels."""
-    plain = isinstance(op, MatMulOp) and not op.transpose_x
+def channels_of(op, y):
+    """Returns the axis of a product's result y that has the output channels, or None.
+
+    Products of stacks of matrices have their own weights for each matrix.
+    """
+    plain = isinstance(op, MatMulOp) and not op.transpose_x and y.ndim == 2
     return 1 if plain or isinstance(op, ConvOp | ConvGradInputOp) else None
 
 

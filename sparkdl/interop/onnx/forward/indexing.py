@@ -61,7 +61,9 @@ def slice_axes(x, starts, ends, axes=None, steps=None):
     steps = [1] * len(starts) if steps is None else whole_numbers(steps)
     cut = [slice(None)] * x.ndim
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        below = step < 0 and end < -x.shape[axis]
+        first = -x.shape[axis]
+        below = step < 0 and end < first
+        start = max(start, first) if step < 0 else start  # backwards from the first at least
         cut[axis] = slice(start, None if below else end, step)
     return x[tuple(cut)]
 

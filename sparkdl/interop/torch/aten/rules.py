@@ -21,6 +21,7 @@ from sparkdl.interop.torch.aten.trained_arrays import STATISTICS, is_frozen
 from sparkdl.nn import layers as nn
 
 LEAST_STEP = float(np.finfo(np.float32).eps)
+LINEAR = 17  # from here on softplus(x) is x in float32
 
 
 def linear(node):
@@ -272,7 +273,9 @@ def log_sigmoid(node):
 
 
 def softplus(node):
+    """Returns log(1 + exp x), which rounds to x above torch's usual threshold."""
     node.need(node["beta"] == 1, f"beta={node['beta']}")
+    node.need(node["threshold"] >= LINEAR, f"threshold={node['threshold']}")
     return node.add(nn.Activation("softplus"), node.place())
 
 

@@ -20,6 +20,8 @@ CONSTANTS = {
     "point": drawn(5, 6, 6, 1, 1),
     "up": drawn(6, 6, 3, 2, 2),
     "rows": drawn(7, 4, 6),
+    "stack": drawn(8, 2, 4, 3),
+    "tall": drawn(10, 3, 1),
 }
 PAD, DEEP, WIDE = {"pads": [1, 1, 1, 1]}, {"group": 6}, (6, 5, 4)
 CASES = {  # name: (steps "op inputs", where x is the previous output; shape; operations left)
@@ -37,6 +39,8 @@ CASES = {  # name: (steps "op inputs", where x is the previous output; shape; op
     "transposed": (["ConvTranspose x up", "Mul channels x", "Add x half"], WIDE, 2),
     "of rows": (["MatMul x rows", "Div x half", "Add row x"], (4,), 2),
     "of more axes": (["MatMul x rows", "Div x half", "Add row x"], (3, 4), 4),
+    "of stacks": (["MatMul x stack", "Mul x tall"], (3, 4), 2),
+    "of stacks by a number": (["MatMul x stack", "Mul x half", "Add x less"], (5, 4), 3),
     "quotients stay": (["MatMul x rows", "Div half x"], (4,), 2),
     "infinite ones stay": (["Conv x pairs", "Div x none"], (2, 5, 4), 2),
 }

@@ -169,6 +169,14 @@ def test_a_constant_before_what_is_computed_is_refused():
         read_module(module, drawn([(3, 4)], 2))
 
 
+def test_softplus_with_a_low_threshold_is_refused():
+    """It is x above the threshold, and was read as log(1 + exp x) where no example was above."""
+    for threshold, words in ((0.5, "threshold=0.5"), (16.0, "threshold=16.0")):
+        module = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Softplus(1, threshold))
+        with pytest.raises(UnsupportedError, match=words):
+            read_module(module, torch.zeros(2, 3))
+
+
 def test_layers_have_the_paths_of_modules():
     net = read_module(made("resnet18")[0], drawn([(3, 33, 33)], 2))
     names = {place.name for place in net.network.conf.stack}
