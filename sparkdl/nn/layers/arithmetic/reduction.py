@@ -7,6 +7,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.masks import fill_steps, mask_over
 from sparkdl.nn.layers.core.run import Run
 
 OPERATIONS = {
@@ -21,7 +22,8 @@ OPERATIONS = {
 class Reduce(Layer):
     """coefficient times the sum of x, of |x| or of x^2, or the mean of x, from `axis` on.
 
-    Caffe layer Reduction.
+    Caffe layer Reduction. Over the steps of a sequence (axis 0), padding that a mask leaves out
+    does not count; a sequence without steps gives 0.
 
     Shapes
     ------
@@ -45,7 +47,12 @@ class Reduce(Layer):
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         out = self.out_shape(tuple(x.shape[1:]))
+        there = mask_over(x, run.mask) if self.mixes_steps(tuple(x.shape[1:])) else None
+        y = x if there is None else fill_steps(x, run.mask)
         rest = prod(x.shape[1:]) // prod(out)
-        y = OPERATIONS[self.operation](ops.reshape(x, (x.shape[0], prod(out), rest)))
+        y = OPERATIONS[self.operation](ops.reshape(y, (x.shape[0], prod(out), rest)))
+        if there is not None and self.operation == "mean":
+            steps = ops.reshape(ops.sum(there, (1,)), y.shape)
+            y = ops.mul(y, ops.div(float(x.shape[1]), ops.maximum(steps, 1.0)))
         y = y if self.coefficient == 1 else ops.mul(y, float(self.coefficient))
         return ops.reshape(y, (x.shape[0], *out))
