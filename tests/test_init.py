@@ -53,6 +53,7 @@ def test_importing_sparkdl_loads_no_heavy_library_and_no_part():
     assert not modules_after("import sparkdl") & {*HEAVY, *parts}
 
 
+@pytest.mark.slow
 def test_all_but_spark_s_names_need_no_spark_pandas_or_gpu():
     code = """
 import json, sys
@@ -77,6 +78,7 @@ print(json.dumps([Dense.__name__, Adam.__name__, NetworkConf.__name__, SparkNetw
     assert {*sparkdl.__all__} <= {*names}
 
 
+@pytest.mark.slow
 def test_a_star_hides_no_package_of_the_same_name():
     code = """
 import json

@@ -15,10 +15,12 @@ def simulated(*options):
     assert " 0 failed" in done.stdout
 
 
+@pytest.mark.slow
 def test_seeds_keep_all_promises_and_repeat():
     simulated("--seeds", "40", "--twice")
 
 
+@pytest.mark.slow
 def test_a_store_loses_no_push_and_applies_none_twice():
     """Through kills, pauses, cuts, and new starts from snapshots, in each mode."""
     simulated("--of", "store", "--seeds", "30", "--twice")

@@ -55,6 +55,7 @@ def test_a_chain_updates_its_inputs_in_place(size):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(moves=functions(ELEMENTWISE, longest=15), outputs=st.sets(st.integers(0, 17), min_size=1))
 def test_random_elementwise_graphs_are_the_same_chained_and_plain(moves, outputs):

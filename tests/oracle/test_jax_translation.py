@@ -67,6 +67,7 @@ def test_every_layer_while_training(family, rng):
     compare(conf, drawn.columns(conf, rng, inputs=indices(rows, rng)), rng)
 
 
+@pytest.mark.slow
 def test_layers_that_do_something_else_in_use(rng):
     rows = cases.rows_in_use()
     conf = cases.branches(rows)
@@ -91,17 +92,20 @@ def test_masked_sequences(rng):
     compare(conf, drawn.columns(conf, rng) | {"mask": lengths(6, 4, 1)}, rng)
 
 
+@pytest.mark.slow
 def test_sequences_without_a_step(rng):
     conf = cases.masked(cases.WITHOUT_STEPS)
     compare(conf, drawn.columns(conf, rng) | {"mask": lengths(0, 4, 6)}, rng)
 
 
+@pytest.mark.slow
 def test_masks_that_layers_make(rng):
     conf = cases.masks_made()
     index = {"features": lambda size: np.array([[1, 2, 3, 1, 2, 3], [3, 1, 2, 0, 0, 0], [1] * 6])}
     compare(conf, drawn.columns(conf, rng, inputs=index), rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mask", [{}, {"mask": lengths(6, 4, 1)}], ids=["words", "sentences too"])
 def test_masks_that_layers_make_within_each_step(mask, rng):
     conf = cases.masks_within()
@@ -116,6 +120,7 @@ def test_losses_of_rows(rng):
     compare(conf, drawn.columns(conf, rng, 4) | {"weights": np.array([1, 0.5, 0, 2])}, rng)
 
 
+@pytest.mark.slow
 def test_losses_of_steps(rng):
     conf = cases.scored((cases.STEPS, 3), cases.OF_PLACES)
     labels_mask = {"loss0_mask": rng.integers(0, 2, (3, cases.STEPS)).astype(float)}
@@ -123,16 +128,19 @@ def test_losses_of_steps(rng):
     compare(conf, batch, rng)
 
 
+@pytest.mark.slow
 def test_losses_of_places(rng):
     conf = cases.scored((2, 2, 3), cases.OF_PLACES)
     compare(conf, drawn.columns(conf, rng), rng)
 
 
+@pytest.mark.slow
 def test_losses_of_whole_sequences(rng):
     conf = cases.scored((cases.STEPS, 3), cases.OF_SEQUENCES)
     compare(conf, drawn.columns(conf, rng) | {"mask": lengths(6, 5, 5)}, rng)
 
 
+@pytest.mark.slow
 def test_activations(rng):
     conf = cases.activated()
     compare(conf, drawn.columns(conf, rng), rng)

@@ -128,6 +128,7 @@ def processes(tmp_path, name="ran"):
     return [line.rsplit(" ", 1) for line in (tmp_path / name).read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_outcomes_are_those_of_one_process(run):
     text = run(OUTCOMES, QUICK, code=1)
     assert "1 failed, 6 passed, 1 skipped, 1 xfailed, 1 error" in text
@@ -145,32 +146,38 @@ def test_each_test_runs_once_in_the_process_of_its_file(run, tmp_path):
     assert len({process for _, process in ran}) == 2
 
 
+@pytest.mark.slow
 def test_a_process_that_has_grown_takes_no_other_file(run, tmp_path):
     run(*[QUICK] * 3, MUCH="-1")
     assert len({process for _, process in processes(tmp_path)}) == 3
 
 
+@pytest.mark.slow
 def test_no_more_jvms_than_may_be_run_at_a_time(run, tmp_path):
     run(BESIDE, "def test_of_spark(): pass", QUICK, JVMS="1")
     assert len(processes(tmp_path)) == 6
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_named_and_the_rest_of_its_file_runs(run):
     text = run(KILLED, QUICK, code=1)
     assert "1 failed, 6 passed" in text
     assert re.search(r"test_0.py::test_kills.*exit code -9", text, re.DOTALL)
 
 
+@pytest.mark.slow
 def test_a_process_that_is_outlived_by_a_child_is_named_while_others_run(run):
     text = run(LEAVES, LATER, options=["-v"], code=1)
     assert text.index("test_leaves FAILED") < text.index("test_3 PASSED")
 
 
+@pytest.mark.slow
 def test_a_test_that_hangs_when_the_session_ends_is_named(run):
     text = run(HANGS, FAILS, options=["-x"], code=1, LIMIT="1")
     assert "test_hangs - its process did not end within 1 s and was killed" in text
 
 
+@pytest.mark.slow
 def test_too_many_failures_end_the_session_and_its_services(run, tmp_path):
     slow = "import time\n" + "\n".join(f"def test_{i}(): time.sleep(0.5)" for i in range(60))
     text = run(KILLED.replace("os.kill", "print"), slow, OUTCOMES, options=["-x"], code=1)
@@ -180,6 +187,7 @@ def test_too_many_failures_end_the_session_and_its_services(run, tmp_path):
     assert ended == {process for _, process in processes(tmp_path)}
 
 
+@pytest.mark.slow
 def test_computing_with_jax_before_the_forks_is_refused(run):
     assert "must not compute with JAX" in run(JAX, code=4)
 

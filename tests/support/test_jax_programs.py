@@ -20,6 +20,7 @@ def test_tests_that_need_no_jax_run_without_it():
     assert flags_of(None) == []
 
 
+@pytest.mark.slow
 def test_the_installed_jax_knows_all_flags():
     pytest.importorskip("jax")
     subprocess.run([sys.executable, "-c", "import jax; jax.devices()"], check=True, timeout=120)

@@ -53,6 +53,7 @@ def test_they_reach_each_other(six, hosts):
     send(right, left, 1000, six)
 
 
+@pytest.mark.slow
 def test_a_rate_holds_until_it_is_lifted(hosts):
     left, right = hosts
     left.limit("80mbit")

@@ -35,6 +35,7 @@ class Keep(Listener):
         self.seen.append((report.validation.figures(), alone.figures()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS.values())
 def test_every_master_has_them(name):
     keep = Keep()
@@ -134,6 +135,7 @@ class KeepBoth(Listener):
         self.seen.append((report.validation.figures(), alone))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["averaging by the driver", "averaging by peers"])
 def test_a_second_output_has_the_figures_of_one_process(name):
     rng = np.random.default_rng(0)

@@ -376,6 +376,7 @@ WAYS = {  # options of the bag, of the master, of the new network
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_rows_of_tables_go_along_and_train_on(way, crews, tmp_path):
     bag, sharded, options = WAYS[way]

@@ -119,6 +119,7 @@ def test_updates_take_all_ways_by_turns():
     assert worker.summed == [call for calls in wanted for call in calls]
 
 
+@pytest.mark.slow
 def test_workers_of_a_fit_take_all_ways():
     conf = NetworkConf(input_shape=(4,), layers=[Dense(units=5), Output(units=3)])
     data, kept = (np.zeros((48, 4), np.float32), np.zeros(48, int)), overlap.Found()

@@ -222,6 +222,7 @@ def test_all_checks_have_findings_also_those_without_time():
     assert {f.said for f in late} == {"there was no time left for it"}
 
 
+@pytest.mark.slow
 def test_a_checker_is_a_process_that_is_made_anew_when_it_ends(host):
     checker = Checker(ON_HOST)
     try:
@@ -272,6 +273,7 @@ def test_memory_that_is_given_back_is_not_held():
     assert held.bytes == 0
 
 
+@pytest.mark.slow
 def test_images_come_from_an_lmdb(monkeypatch, tiny, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     call, facts = our_worker.from_lmdb(replace(WORKLOADS["lmdb"], **tiny, stored=8))

@@ -161,6 +161,7 @@ def test_a_negative_depth_is_refused():
         prefetch([], -1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_thread_that_dies_without_a_word_is_not_awaited(monkeypatch):
     """As one that lacks memory even to record its error."""

@@ -97,6 +97,7 @@ def test_a_list_may_have_several_labels_in_each_line(tmp_path):
     assert Images(str(tmp_path), list_file=path).listing() == [("image 7", 3)]
 
 
+@pytest.mark.slow
 def test_a_network_trains_on_several_labels(tmp_path):
     folder_of(tmp_path)
     y = np.random.default_rng(1).integers(0, 2, (12, 3))

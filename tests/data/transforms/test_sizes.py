@@ -61,6 +61,7 @@ def test_integers_at_their_limits_stay_there(kind):
         assert found.dtype == kind and abs(int(found[0, 0, 0, 0]) - limit) <= abs(limit) >> 23
 
 
+@pytest.mark.slow
 def test_a_window_of_a_random_size_is_resized():
     batch = images(24, (2, 20, 30), np.float32)
     crop = RandomResizedCrop(size=8)

@@ -157,6 +157,7 @@ def test_a_quarter_turn_moves_each_pixel(quarters):
     np.testing.assert_array_equal(found, np.rot90(mask, quarters))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_the_nearest_pixel_is_that_of_pil_and_jax(data):

@@ -136,6 +136,7 @@ def test_cross_entropy_of_large_logits():
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(moves=functions(ELEMENTWISE, longest=15), outputs=st.sets(st.integers(0, 17), min_size=1))
 def test_drawn_chains_are_the_same_compiled_and_plain(moves, outputs):

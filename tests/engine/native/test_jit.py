@@ -103,6 +103,7 @@ assert one is other
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("compiler")
 def test_threads_that_ask_at_once_get_one_compiler():
     """The code of a second compiler would be freed while it runs."""

@@ -209,6 +209,7 @@ def test_the_door_stays_open_when_there_are_no_more_threads(endpoint, monkeypatc
     assert "spark.executor.pyspark.memory" in record.getMessage() and not record.exc_info
 
 
+@pytest.mark.slow
 def test_who_gets_no_thread_for_callers_awaits_none(endpoint, monkeypatch):
     monkeypatch.setattr(admission_module, "PATIENCE", 0.2)
     with no_thread(monkeypatch, "sparkdl-handshake"):
@@ -219,6 +220,7 @@ def test_who_gets_no_thread_for_callers_awaits_none(endpoint, monkeypatch):
             endpoint.accept("links", timeout=60)
 
 
+@pytest.mark.slow
 def test_callers_are_awaited_again_once_threads_start(endpoint, monkeypatch):
     monkeypatch.setattr(admission_module, "PATIENCE", 0.2)
     starve(endpoint, monkeypatch)
@@ -235,6 +237,7 @@ def test_callers_are_awaited_again_once_threads_start(endpoint, monkeypatch):
         endpoint.accept("links", timeout=0.1)
 
 
+@pytest.mark.slow
 def test_a_lack_of_threads_is_forgotten_if_nobody_calls(endpoint, monkeypatch):
     monkeypatch.setattr(admission_module, "PATIENCE", 0.2)
     starve(endpoint, monkeypatch)

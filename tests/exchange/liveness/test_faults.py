@@ -115,6 +115,7 @@ GARBAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", GARBAGE.values(), ids=GARBAGE)
 def test_who_sends_what_cannot_be_is_named(data):
     left, right = socket.socketpair()

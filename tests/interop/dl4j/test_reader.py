@@ -51,6 +51,7 @@ def given_and_expected(name):
     return batch_columns(name)[0], answers(name, "out")
 
 
+@pytest.mark.slow
 def test_the_next_update_is_that_of_deeplearning4j():
     def check(name):
         net, after = read(name), read(name, "_next")

@@ -46,6 +46,7 @@ def functional(layers, shape):
     return keras.Model(model.inputs, model.outputs)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask")
 def test_masks_that_keras_passes_on(tmp_path):
     def check(name):

@@ -41,6 +41,7 @@ def moved_by_keras(model, x, y):
         model.optimizer.apply(jax.jit(jax.grad(loss))(trained), model.trainable_variables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", in_parts(trained_cases(), quick=3))
 def test_gradients_are_those_of_keras(names):
     def check(name):

@@ -62,6 +62,7 @@ def check_step(model):
     np.testing.assert_allclose(ours.state.params, theirs, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_what_keras_trains_is_trained():
     for_all(MODELS, lambda name: check_step(built(name)))
 

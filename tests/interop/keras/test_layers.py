@@ -9,6 +9,7 @@ from tests.interop.keras.models import answer, chain, drawn
 from tests.support.tables import for_all, in_parts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", in_parts(CASES))
 def test_outputs_are_those_of_keras(names, tmp_path):
     def check(name):

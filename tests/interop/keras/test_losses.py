@@ -111,6 +111,7 @@ def compiled(name):
     return model, drawn(1, N, 5), y
 
 
+@pytest.mark.slow
 def test_losses_are_those_of_keras():
     def check(name):
         model, x, y = compiled(name)
@@ -123,6 +124,7 @@ def test_losses_are_those_of_keras():
     for_all(CASES, check)
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_keras():
     def check(name):
         activation, theirs, ours = CASES[name]
@@ -142,6 +144,7 @@ def test_gradients_are_those_of_keras():
     for_all(CASES, check)
 
 
+@pytest.mark.slow
 def test_weights_of_outputs_are_those_of_keras():
     """sample_weight={output: weights} of fit and evaluate."""
     x = keras.Input((5,))
@@ -168,6 +171,7 @@ def test_weights_of_outputs_are_those_of_keras():
     np.testing.assert_allclose(network.predict(features), jax.nn.softmax(z), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_dice_of_steps():
     """Over the steps of a sequence or all its numbers; Keras's mean is over what is left."""
     x, y = drawn(1, 3, 6, 5), np.eye(CLASSES, dtype=np.float32)[np.arange(18).reshape(3, 6) % 3]

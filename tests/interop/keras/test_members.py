@@ -96,6 +96,7 @@ def compiled(name):
     return model, x, drawn(3, 3, *model.output_shape[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", in_parts(RIGHT))
 def test_norms_are_along_the_same_axes(names, tmp_path):
     def check(name):

@@ -53,6 +53,7 @@ def check_same(net, model, features, rtol=1e-4, theirs=None):
         np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", in_parts(MODELS, quick=2))
 def test_models_are_those_of_keras(names, tmp_path):
     def check(name):

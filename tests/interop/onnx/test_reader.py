@@ -674,6 +674,7 @@ def test_several_inputs_some_of_them_integers(tmp_path):
     np.testing.assert_allclose(net.run(given)["y"], expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_mask_and_a_number_stay_as_they_are(tmp_path):
     nodes, shape, constants = CASES["attention"]
     net = read_onnx(saved(model(nodes, shape, constants), tmp_path))

@@ -42,6 +42,7 @@ def drawn(conf, count, words=False):
     return {n: rng.normal(size=shape).astype(np.float32) for n, shape in shapes.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ZOO)
 def test_networks_of_the_zoo(name, tmp_path):
     conf, path = getattr(zoo, name)(**OPTIONS.get(name, {})), tmp_path / "net.onnx"
@@ -80,6 +81,7 @@ def test_a_softmax_that_is_read_again_becomes_the_one_of_a_loss(name, tmp_path):
     np.testing.assert_allclose(new.predict(x), network.predict(x), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["transformer", "bert", "gpt2"])
 def test_what_is_read_again_trains_as_what_was_written(name, tmp_path):
     """Token tables, attention with masks, normalizations: all weights are updated alike."""

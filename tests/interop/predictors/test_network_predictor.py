@@ -28,6 +28,7 @@ def test_outputs_are_the_layers_that_are_named():
     np.testing.assert_array_equal(found["hidden"], network.features(x, "dense_1")["dense_1"])
 
 
+@pytest.mark.slow
 def test_two_predictors_of_one_configuration_keep_their_weights():
     networks, x = [Network(plain()), Network(plain())], data(3)[0]
     networks[1].fit(data(30), epochs=1)

@@ -161,6 +161,7 @@ def segmented(loss, size=6):
     return conf, x, (kinds[:, None] > 0).astype(np.float32) if units == 1 else kinds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Dice(), Dice(labels="masks"), Tversky(beta=0.7)], ids=str)
 def test_a_network_learns_to_segment_and_is_judged_by_pixels(loss):
     conf, x, y = segmented(loss)

@@ -44,6 +44,7 @@ def test_what_was_computed_is_no_part_of_a_network():
     assert (asked.record_shapes["numbers"], wider.record_shapes["numbers"]) == ((4,), (5,))
 
 
+@pytest.mark.slow
 def test_uses_of_a_network_change_nothing_of_what_was_computed(rng):
     conf = fields_conf(3)
     before = deepcopy({name: getattr(conf, name) for name in COMPUTED[:-1]})

@@ -87,6 +87,7 @@ def test_forward_of_several_inputs_and_outputs_is_that_of_jax(rng, x64):
         np.testing.assert_allclose(z, theirs, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_gradient_of_several_weighted_losses_is_that_of_jax(rng, x64):
     conf = residual(optimizer=Momentum(learning_rate=0.1))
     replica, batch = Replica(conf), batch_of(conf, rng)

@@ -187,6 +187,7 @@ def test_a_metric_may_be_an_output(weighted, rng):
     assert "size/mae" in str(found) and f"{plain['size/mae']:.4f}" in str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_by_default_all_outputs_have_their_figures(weighted, rng):
     """The main output's, then those of the others; none beside a chosen output."""

@@ -28,6 +28,7 @@ from sparkdl.training.network import Network
 MASTER = ParameterAveraging(batch_size_per_worker=8, averaging_frequency=1)
 
 
+@pytest.mark.slow
 def test_ctc_learns_to_read(rng, crews):
     # a one-hot class, shown for two steps at a time; class 0 is the separator
     words = [[1, 2], [2, 1], [1, 1], [2]] * 6

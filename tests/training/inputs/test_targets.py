@@ -190,6 +190,7 @@ TRAINED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRAINED)
 def test_a_network_learns_classes_of_pixels_that_move(crews, name):
     """Each pixel tells its class, so labels of other pixels would keep the loss near log 3."""

@@ -128,6 +128,7 @@ def test_options_are_json_and_give_the_master_back(row):
     assert type(row.master)(**options) == row.master
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size, counts", [(1, EVEN), (2, UNEVEN), (3, UNEVEN)])
 @pytest.mark.parametrize("name", by_kind(JOINT))
 def test_updates_are_those_of_one_process_with_the_joint_batch(name, size, counts, crews):

@@ -34,6 +34,7 @@ def rounds_at(url):
     return len(run["rounds"]["loss"])
 
 
+@pytest.mark.slow
 def test_the_page_follows_the_fit(monkeypatch):
     monkeypatch.setattr(dashboard, "SHARE", 1e9)
     with closing(Dashboard(seconds=1e-9)) as board:

@@ -144,6 +144,7 @@ def test_memory_is_the_driver_s_and_others_cannot_reach_the_port():
     assert found[("process_resident_memory_bytes",)] == pytest.approx(memory, rel=0.2)
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_named():
     with closing(PrometheusEndpoint()) as endpoint:
         port = int(endpoint.url.split(":")[2].split("/")[0])

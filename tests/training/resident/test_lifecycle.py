@@ -71,6 +71,7 @@ def test_who_waits_too_long_names_those_who_are_missing(driver):
         lifecycle.join_group(setup_of(driver, 3, stall_timeout=0.3), 0, PROCESSOR)
 
 
+@pytest.mark.slow
 def test_a_driver_that_ends_is_named(driver):
     RendezvousServer(2, driver)
     with ThreadPoolExecutor(1) as pool:

@@ -37,6 +37,7 @@ def test_workers_that_keep_the_driver_waiting_are_named():
         group.gather("report", 4)
 
 
+@pytest.mark.slow
 def test_the_time_in_which_workers_await_another_fit_does_not_count():
     start = time.monotonic()
     group = group_of(is_queued=lambda: time.monotonic() < start + 1.5)

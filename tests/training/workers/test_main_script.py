@@ -34,6 +34,7 @@ def run(*arguments, text=None):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statements", [PLAIN, ROUND], ids=["fit", "round"])
 def test_a_script_without_a_guard_is_named_and_its_workers_not_replaced(tmp_path, statements):
     path = tmp_path / "script.py"
@@ -89,6 +90,7 @@ def test_a_script_from_standard_input_is_refused_before_it_starts_workers():
     assert "must be a file, which they import, got <stdin>; save it to a file" in err
 
 
+@pytest.mark.slow
 def test_a_command_and_an_interpreter_and_a_guarded_script_train(tmp_path):
     (tmp_path / "guarded.py").write_text(GUARDED)
     for arguments, text in [(["-c", PLAIN], None), ([str(tmp_path / "guarded.py")], None)]:

@@ -330,6 +330,7 @@ except DataError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_limit_of_addresses_is_told(tmp_path):
     """spark.executor.pyspark.memory limits the address space of the executors' Python processes."""
     large = datum(np.zeros((1, 4096, 8192), np.uint8), 1)

@@ -42,6 +42,7 @@ def batches():
     return [batch for split in data.splits() for batch in data.read(split)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_steps_are_those_of_the_processor(optimizer, gpu):
     conf = model(normed, **OPTIMIZERS[optimizer])

@@ -117,6 +117,7 @@ def model_of_words(**options):
     )
 
 
+@pytest.mark.slow
 def test_steps_that_keras_masks_do_not_count():
     (ids, labels), conf = words(), model_of_words()
     network, theirs = Network(conf), first_model(conf)

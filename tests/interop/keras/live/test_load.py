@@ -28,6 +28,7 @@ def loaded(*arguments, **environment):
     return subprocess.run(program, env=env | environment, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 def test_a_process_loads_the_one_that_is_named_whatever_its_environment_says():
     found = loaded(HERE, KERAS_BACKEND=ELSEWHERE, OMP_NUM_THREADS="3")
     assert found == f"{HERE} 3\n"

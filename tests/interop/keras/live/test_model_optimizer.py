@@ -99,6 +99,7 @@ def test_updates_beyond_int32_move_a_model_like_late_ones():
         assert_close(params, found[0], 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
 def test_updates_are_those_of_keras_on_the_joint_batch(name, crews):
     row, workers, data = MASTERS[name], crews(2), Partitions(UNEVEN)
@@ -113,6 +114,7 @@ def test_updates_are_those_of_keras_on_the_joint_batch(name, crews):
     assert_close(network.state.params, vector_of(theirs))
 
 
+@pytest.mark.slow
 def test_a_resumed_fit_ends_with_the_bits_of_the_uninterrupted_one(crews, tmp_path):
     data, master = Partitions(UNEVEN), MASTERS["all-reduce"].master
     conf = model(whole_cnn, keras_optimizer=adamw)

@@ -47,6 +47,7 @@ def fit(workers, conf=CONF, shard=None, epochs=2, state=None, **options):
     return network.state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_a_sharded_fit_gives_the_same_bits(name, crews):
     conf, size, options = ROWS[name]
@@ -79,6 +80,7 @@ def test_a_state_goes_on_with_other_workers_sharded_or_not(crews):
         assert_equal(fit(crews(2), shard=shard, state=start), whole)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_a_sharded_fit_is_whole_and_resumes_either_way(crews, tmp_path):
     whole = fit(crews(2), epochs=3)
     checkpoints = Checkpoints(path=tmp_path, every_rounds=1, keep=50)

@@ -203,6 +203,7 @@ def test_the_same_bits_over_sockets(crews):
     assert_equal(one, two)
 
 
+@pytest.mark.slow
 def test_a_state_goes_on_with_other_workers(crews):
     conf = whole_net(optimizer=Adam(learning_rate=0.01))
     start = fit(crews(2), conf, epochs=1)

@@ -98,6 +98,7 @@ def test_the_same_bits_over_sockets(crews):
     assert_equal(one, two)
 
 
+@pytest.mark.slow
 def test_a_state_goes_on_with_other_workers(crews):
     start = fit(crews(2), even_net(), epochs=1)
     one = fit(crews(2), even_net(), state=start, master={"degree": 1}, epochs=1)

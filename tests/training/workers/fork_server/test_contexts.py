@@ -43,6 +43,7 @@ def test_a_server_that_ends_as_it_begins_is_named_once(fresh, monkeypatch, caplo
     )
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_fork_keeps_what_it_has(fresh, caplog):
     with Asked() as first:
         server, limits = first.server, 0x7  # RLIMIT_NOFILE

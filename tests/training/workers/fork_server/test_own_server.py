@@ -12,6 +12,7 @@ from tests.support.waiting import gone, has_ended, until
 from tests.training.workers.fork_server.asked import Asked, ask, is_own, pid_of_server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, same", [("ANY", True), ("OPENBLAS_NUM_THREADS", False)])
 def test_variables_that_libraries_have_read_need_a_new_one(name, same, monkeypatch):
     monkeypatch.delenv(name, raising=False)
@@ -34,6 +35,7 @@ def test_another_python_needs_a_new_one(tmp_path, monkeypatch):
         assert b"WHICH=other" in Path(f"/proc/{asked.server.pid}/environ").read_bytes().split(b"\0")
 
 
+@pytest.mark.slow
 def test_one_that_was_killed_is_replaced():
     with Asked() as asked:
         server = asked.server
@@ -42,6 +44,7 @@ def test_one_that_was_killed_is_replaced():
     assert pid_of_server() != server.pid and SERVER.is_usable
 
 
+@pytest.mark.slow
 def test_a_fork_has_one_of_its_own():
     pid = pid_of_server()
     ends, begins = os.pipe()

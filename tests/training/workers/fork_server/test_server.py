@@ -98,6 +98,7 @@ LOADED = {
 BEGUN = "cuda", "cudart", "gomp", "dnnl", "arrow", "torch"  # parts of names of libraries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOADED)
 def test_it_loads_no_module_of_a_user_and_no_library_that_a_fork_would_break(name, tmp_path):
     modules, others = LOADED[name]

@@ -42,6 +42,7 @@ def folder(monkeypatch, tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("driver", "engine"), [(Clocked, 2), (HostDriver, 0), (Full, 0)])
 def test_the_fastest_engine_is_taken_where_a_device_has_time_and_room(driver, engine):
     assert Cudnn(cudnn_double, driver()).plan(REQUEST).graph.index == engine

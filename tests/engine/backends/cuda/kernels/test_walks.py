@@ -41,6 +41,7 @@ def test_no_block_takes_moments_or_slopes_of_what_lies_behind_the_end(rng):
     assert_same(trace(normalized, *arrays), arrays, 1e-4, runs=1)
 
 
+@pytest.mark.slow
 def test_no_block_sees_windows_behind_the_last(rng):
     x, w = rng.random((1, 1, 135_169), np.float32), rng.random((1, 1, 1), np.float32)
 

@@ -13,6 +13,7 @@ from tests.engine.support import feeds, trace, uniform
 SHAPES = st.lists(st.integers(1, 9), min_size=1, max_size=5).map(tuple)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 @given(shape=SHAPES, axes=st.sets(st.integers(0, 4)), keep=st.booleans())
 def test_drawn_axes(shape, axes, keep):

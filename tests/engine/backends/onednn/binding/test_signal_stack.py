@@ -29,6 +29,7 @@ print(len(came) > 20)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the stack is set as Linux wants it")
 def test_signals_leave_the_heap_of_a_recurrent_layer_alone():
     own = {k: v for k, v in os.environ.items() if k != "PYTHONFAULTHANDLER"}  # has its own stack
