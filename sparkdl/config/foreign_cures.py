@@ -37,6 +37,10 @@ NONE = "there is no such function; compose it of layers"
 PLATEAU = FIT.format("listeners=[ReduceLROnPlateau()]")
 SHAPE = "leave it out: input_shape, or GraphConf.inputs, says what comes in"
 RATE = "write optimizer=Adam(learning_rate=0.001), or rate_factor=0.1, a factor of the network's"
+OF_LOSS = (
+    "leave it out: the loss sets it: softmax by default, sigmoid with "
+    "loss='sigmoid_cross_entropy', none with loss='mse'"
+)
 AVERAGE = "network.with_averaged_weights() then has the average"
 MOMENTUM = "write Momentum(learning_rate=0.01, momentum=0.9), or Nesterov(...)"
 
@@ -200,6 +204,7 @@ CURES = {
         "nesterov": "write Nesterov(learning_rate=0.01, momentum=0.9)",
         "useema": f"write ema_decay=0.999; {AVERAGE}",
     },
+    "ScoredLayer": {"activation": OF_LOSS, "activationfn": OF_LOSS},
     "Sgd": {"momentum": MOMENTUM},
     "Layer type": {
         "accuracy": FIGURES,

@@ -77,6 +77,8 @@ OPTIONS = [
     (sparkdl.losses.SigmoidCrossEntropy, "alpha", "did you mean 'focal_alpha'?"),
     (sparkdl.losses.SoftmaxCrossEntropy, "ignore_index", "did you mean 'ignore_label'?"),
     (nn.Dense, "lr_mult", "did you mean 'rate_factor'?"),
+    (nn.Output, "activation", "the loss sets it: softmax by default, sigmoid with loss="),
+    (nn.LossLayer, "activation_fn", "the loss sets it: softmax by default"),
     (nn.Dense, "dropOut", "put Dropout(rate=0.2) before the layer"),
     (nn.Dense, "kernel_regularizer", "did you mean 'l1' or 'l2'? (Keras's L2(c) is l2=2c"),
     (nn.Dense, "in_features", "it is inferred from the layer before"),
