@@ -130,10 +130,23 @@ COLUMN = "put it into a column and name that: weights='weight'"
 WEIGHTS = "give it as a column: Arrays({'features': x, 'weights': w}, labels)"
 PAIR = "give both as data=(features, labels)"
 
+OF_NETWORK = (
+    "it is the network's: NetworkConf({}); a grid over it is one over networks: "
+    "addGrid(estimator.network, [...])"
+)
+OPTIMIZER = OF_NETWORK.format("optimizer=Adam(learning_rate=0.001)")
+
 ESTIMATOR = {
     "device": "write master=ParameterAveraging(device='cuda')",
     "kerasmodelconfig": "write network=read_keras(model).network",
+    "l2": OF_NETWORK.format("l2=0.0005"),
+    "layers": OF_NETWORK.format("layers=[Dense(units=16), Output(units=2)]"),
+    "learningrate": OPTIMIZER,
+    "lr": OPTIMIZER,
+    "optimizer": OPTIMIZER,
+    "regparam": OF_NETWORK.format("l2=0.0005"),
     "runid": "write checkpoints=Checkpoints(path=...), resume=True",
+    "stepsize": OPTIMIZER,
     "usegpu": "write master=ParameterAveraging(device='cuda')",
     "validation": "write validationSplit=0.1, or validationIndicatorCol='is_validation'",
 }

@@ -1,7 +1,7 @@
 """Base class of the estimators: setting of Params, and persistence."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pyspark import keyword_only
 from pyspark.ml import Estimator
@@ -18,6 +18,16 @@ class NetworkEstimator(Estimator[Any], FitParams, SavedStage):
     """Base class of the estimators."""
 
     _input_kwargs: dict[str, Any]  # arguments recorded by pyspark's keyword_only
+
+    if not TYPE_CHECKING:  # type checkers name unknown attributes themselves
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises AttributeError, with the Param or the place here of what others call so."""
+            kind = type(self).__name__
+            if name.startswith("_"):
+                raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            known = [param.name for param in self.params]
+            raise AttributeError(str(unknown_option(name, known, kind, "__init__")))
 
     @keyword_only
     def setParams(self, **params: Any) -> Self:

@@ -71,6 +71,7 @@ def test_each_page_with_code_says_what_it_prints():
     assert {*PAGES} == {*PRINTS}
 
 
+@pytest.mark.filterwarnings("ignore:unclosed running multiprocessing pool:ResourceWarning")
 @pytest.mark.parametrize("page", PAGES)
 def test_page_runs(page, request, run, tmp_path):
     if page in NEEDS:
@@ -92,6 +93,7 @@ def readme(names, text, folder):
 def dataframes(names, text, folder):
     found = names["model"].transform(names["flowers"]).filter("prediction = label").count()
     assert found > 400
+    assert names["best"].network.conf.optimizer.learning_rate == 0.02
 
 
 def networks(names, text, folder):

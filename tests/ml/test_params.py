@@ -69,6 +69,19 @@ def test_the_constructor_takes_every_param_by_name(name):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_grid_over_what_is_no_param_is_told_where_it_is(name):
+    """As in ParamGridBuilder().addGrid(estimator.learningRate, [...])."""
+    one = getattr(ml, name)()
+    with pytest.raises(AttributeError, match=f"^{name} has no .* addGrid.estimator.network"):
+        one.learningRate  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean 'maxIter'"):
+        one.epochs  # noqa: B018
+    assert not hasattr(one, "learningRate")
+    assert not one.hasParam("learningRate")
+    assert one.copy().uid == one.uid
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_two_stages_share_nothing(name):
     cls = getattr(ml, name)
     one, other = cls(maxIter=3), cls()
