@@ -40,9 +40,13 @@ def main(arguments=None):
 
 
 def has_reader(file):
-    """Returns whether the reader of a pipe is there; `sparkdl ... | head` ends before us."""
+    """Returns False if the file is a pipe whose reader has ended, as in `sparkdl ... | head`."""
+    try:
+        number = file.fileno()
+    except (AttributeError, OSError, ValueError):  # none, in memory or closed
+        return True
     known = select.poll()
-    known.register(file.fileno(), 0)
+    known.register(number, 0)
     return not any(event & select.POLLERR for _, event in known.poll(0))
 
 

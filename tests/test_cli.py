@@ -111,6 +111,7 @@ def test_mistake_of_ours_is_not_hidden(run, monkeypatch):
         run("summary", "--conf", "run.yaml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_has_ended_is_no_error(run, unbuffered):
     """`sparkdl summary | head -1`"""
@@ -124,6 +125,17 @@ def test_a_reader_that_has_ended_is_no_error(run, unbuffered):
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_another_broken_pipe_is_not_hidden_where_output_is_in_memory(run, monkeypatch):
+    """An output without a descriptor raised its own error."""
+
+    def fail(arguments):
+        raise BrokenPipeError("of another")
+
+    monkeypatch.setattr("sparkdl.commands.summary.summary", fail)
+    with pytest.raises(BrokenPipeError, match="of another"):
+        run("summary", "--conf", "run.yaml")
 
 
 def test_notes_of_an_error_are_told(run, monkeypatch):
