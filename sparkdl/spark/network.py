@@ -225,9 +225,10 @@ class SparkNetwork(NetworkInUse):
             A checkpoint, or a folder of checkpoints, to resume from. The fit then ends with the
             weights of an uninterrupted fit, unless the master is asynchronous or has backup
             workers. It has the same number of workers: a master without `workers` takes over that
-            of the checkpoint, however many run at once now. True: resume this network's last fit,
-            interrupted or stopped, from the weights it has: the best ones if EarlyStopping restored
-            them, otherwise those of its last round.
+            of the checkpoint, however many run at once now; over Spark Connect, no more than there
+            are slots. True: resume this network's last fit, interrupted or stopped, from the
+            weights it has: the best ones if EarlyStopping restored them, otherwise those of its
+            last round.
 
         An interrupted fit (Ctrl-C, an error in a listener, a lost cluster) keeps its progress:
         `network` has the weights after the last round known to the driver, `history` ends there, no

@@ -77,9 +77,10 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
     check_pickles(network.conf, master, listeners, source.transform, changes, tests)
     epochs, options = lasting(network, epochs, options)
     master, why = staying(master)
-    size = workers_of(spark, master.workers)
     resume = options["resume"]
     state, extra = start(network, master, resume)
+    kept = None if resume is None else extra.get("workers")  # see Workers.keep_size
+    size = workers_of(spark, kept if master.workers is None else master.workers)
     unfinished = goes_on_from(network, extra, epochs, options)
     options |= {"listeners": listeners, "changes": changes, "resume": resume is not None}
     trainer = trainer_of(network.conf, replace(master, workers=size), options)

@@ -44,7 +44,8 @@ def workers_of(spark, wanted):
     if known is not None and wanted > known:
         raise ConfigError(
             f"workers must be at most {known}, got {wanted}: over Spark Connect they run all at "
-            f"once, and the cluster has {known} slots; ask for fewer"
+            f"once, and the cluster has {known} slots; ask for fewer, or "
+            "start the cluster with more slots to resume a fit"
         )
     return wanted
 

@@ -145,6 +145,18 @@ def resume_from_a_checkpoint(spark, path, folder):
     return second.network.state.epoch, bits(second.network)
 
 
+def resume_with_its_workers(spark, path, folder):
+    """Returns the workers and weights of a fit of one worker that another master resumes."""
+    one, unsaid = replace(PEERS, workers=1), replace(PEERS, workers=None)
+    first = SparkNetwork(spark, classes_conf(), one)
+    first.fit(rows(spark, path), 1, checkpoints=Checkpoints(path=folder, keep=1))
+    second = SparkNetwork(spark, classes_conf(), unsaid)
+    second.fit(rows(spark, path), 2, resume=folder)
+    whole = SparkNetwork(spark, classes_conf(), one)
+    whole.fit(rows(spark, path), 2)
+    return second.history.workers, bits(second.network) == bits(whole.network)
+
+
 def resume_in_vain(spark, path, folder):
     """Returns the state after resumed fits that fail, and after one that diverges."""
     data = rows(spark, path)

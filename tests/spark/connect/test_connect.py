@@ -51,6 +51,11 @@ def test_another_network_goes_on_from_a_checkpoint(connect, whole, path, tmp_pat
     assert (epoch, weights) == (3, whole)
 
 
+def test_a_resumed_fit_keeps_its_workers(connect, path, tmp_path):
+    """It was refused where the cluster had more slots, against the docs."""
+    assert connect(steps.resume_with_its_workers, path, str(tmp_path)) == (1, True)
+
+
 def test_a_fit_that_cannot_go_on_leaves_what_a_classic_one_leaves(connect, spark, path, tmp_path):
     ours = connect(steps.resume_in_vain, path, f"{tmp_path}/ours")
     assert ours == steps.resume_in_vain(spark, path, f"{tmp_path}/classic")
