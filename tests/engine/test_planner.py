@@ -61,6 +61,7 @@ def most_alive(program):
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(
     moves=functions(),

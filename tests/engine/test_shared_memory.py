@@ -1,6 +1,7 @@
 """Arrays that may share memory: numpy's answer, without comparing all pairs."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def views(draw):
     return lambda memory: change(memory[tuple(cuts)])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, 1), views()), min_size=1, max_size=8))
 def test_the_answer_is_that_of_numpy(chosen):

@@ -112,6 +112,7 @@ def count_bytes(group, n):
     return counts
 
 
+@pytest.mark.slow
 def test_bytes_on_the_wire():
     n, size = 1 << 20, 4
     for one_bit, half, two_bit, top_k in checked(crew(size, count_bytes, n)):

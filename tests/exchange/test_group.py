@@ -112,6 +112,7 @@ def broadcast_all(group):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("function", [gather_all, broadcast_all])
 def test_gathering_and_broadcasting(size, function):
@@ -138,6 +139,7 @@ def messages(group):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 def test_messages(size):
     checked(size, messages)
@@ -176,6 +178,7 @@ def split_up(group):
     return half.rank, half.size, alone.size, x[0], x[-1], whole[0]
 
 
+@pytest.mark.slow
 def test_sub_groups():
     assert checked(5, split_up) == [
         (rank // 2, 2 if rank % 2 else 3, 1, [6, 4][rank % 2], [6, 4][rank % 2], 3 * 6 + 2 * 4)
@@ -244,6 +247,7 @@ def read_slowly(sock, nbytes, seconds):
         time.sleep(seconds / steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["send", "broadcast"])
 def test_a_transfer_that_takes_longer_than_the_patience_goes_on(verb):
     """The call has handed all of its frames over, and only the peer's reading shows progress."""

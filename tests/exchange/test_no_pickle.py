@@ -4,6 +4,8 @@ import io
 import tokenize
 from pathlib import Path
 
+import pytest
+
 import sparkdl.exchange
 from tests.support.tables import for_all
 
@@ -20,6 +22,7 @@ def names(source):
     return {token.string for token in tokens if token.type == tokenize.NAME}
 
 
+@pytest.mark.slow
 def test_no_file_names_what_runs_code_or_spark():
     def check(path):
         assert not names(path.read_text()) & FORBIDDEN

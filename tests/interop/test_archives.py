@@ -83,6 +83,7 @@ def test_what_cannot_be_is_refused_before_it_is_read(name, tmp_path, monkeypatch
         )
 
 
+@pytest.mark.slow
 def test_honest_members_are_read(tmp_path):
     """The zeros of a fresh updater can be larger than the weights, but compress to very little."""
     weights = np.random.default_rng(0).bytes(8 << 20)

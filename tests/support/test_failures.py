@@ -35,6 +35,7 @@ def test_cannot_start(broken): pass
 """
 
 
+@pytest.mark.slow
 def test_names_and_reasons_are_printed_before_the_summary(tmp_path):
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_some.py").write_text(TESTS)

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.waiting import has_ended, until
 
 PROGRAM = """
@@ -40,6 +42,7 @@ print(source.pid, own.ppid(), own.pid)
 """
 
 
+@pytest.mark.slow
 def test_they_end_with_their_owner_and_their_source_with_the_last():
     program = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(program, capture_output=True, text=True, timeout=200)

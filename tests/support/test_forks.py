@@ -136,6 +136,7 @@ def test_outcomes_are_those_of_one_process(run):
     assert "at its end" in text
 
 
+@pytest.mark.slow
 def test_each_test_runs_once_in_the_process_of_its_file(run, tmp_path):
     run(*[QUICK] * 3)
     ran = processes(tmp_path)
@@ -192,6 +193,7 @@ def test_computing_with_jax_before_the_forks_is_refused(run):
     assert "must not compute with JAX" in run(JAX, code=4)
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_fork_not_of_its_owner():
     def grow(connection):
         before = held()

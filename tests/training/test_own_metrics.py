@@ -80,6 +80,7 @@ def test_listeners_monitor_them(tmp_path):
     assert "worse" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_by_updates_too():
     history = fit([], [f2], validate_every=3, validate_first=True)
     values = [report.validation.figures()["f2"] for report in history.validations]

@@ -106,6 +106,7 @@ def test_a_row_marks_the_limit_it_misses():
     assert "2.00 s (bar 2.00 s)" in str(Row(**row, scale=1.0, limit=2.0))
 
 
+@pytest.mark.slow
 def test_a_process_answers_with_the_seconds_of_its_steps():
     steps = Steps(OURS, "mlp_32", 1)
     assert steps.facts["parameters"] == 1_863_690
@@ -114,6 +115,7 @@ def test_a_process_answers_with_the_seconds_of_its_steps():
     steps.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/stat").exists(), reason="the load is read as Linux tells it")
 def test_the_work_of_others_is_told_from_our_own():
     busy = "sum(i for i in range(10**9))"

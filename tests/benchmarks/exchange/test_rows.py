@@ -101,6 +101,7 @@ def test_a_crew_that_cannot_start_says_why(monkeypatch):
         Crew("any", 2)
 
 
+@pytest.mark.slow
 def test_a_crew_that_does_not_end_is_killed(monkeypatch):
     monkeypatch.setattr(crews, "GRACE", 0.2)
     monkeypatch.setattr(crews, "LIMIT", 0.5)

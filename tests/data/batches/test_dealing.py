@@ -107,6 +107,7 @@ DEALINGS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(DEALINGS)
 @settings(max_examples=150, deadline=None)
 def test_every_record_is_in_exactly_one_block_of_the_size_that_was_announced(made):

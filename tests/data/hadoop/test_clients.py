@@ -381,6 +381,7 @@ class SilentNodes:
         self.cluster.never.wait()
 
 
+@pytest.mark.slow
 def test_what_hdfs_never_answers_is_given_up(monkeypatch):
     monkeypatch.setattr(native_calls, "ANSWER", 0.05)
     cluster = SilentCluster()

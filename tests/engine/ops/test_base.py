@@ -67,6 +67,7 @@ def known(case):
         return case.like(*case.arrays)
 
 
+@pytest.mark.slow
 def test_a_program_in_float32_agrees_with_the_call_on_arrays():
     def check(name):
         case = CASES[name]
@@ -81,6 +82,7 @@ def test_a_program_in_float32_agrees_with_the_call_on_arrays():
     for_all(CASES, check)
 
 
+@pytest.mark.slow
 def test_nothing_in_a_float32_gradient_is_wider():
     def check(name):
         case = SMOOTH[name]

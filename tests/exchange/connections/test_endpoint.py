@@ -118,6 +118,7 @@ def test_a_failed_handler_is_logged_and_the_next_caller_served(endpoint, caplog)
     assert "ZeroDivisionError" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_call_waits_for_the_other_to_start(endpoint):
     started = []
     with silent_place() as address:
@@ -304,6 +305,7 @@ def test_who_gets_no_thread_of_a_handler_is_sent_away(endpoint, monkeypatch, cap
         assert sock.recv(1) == b"!"
 
 
+@pytest.mark.slow
 def test_a_caller_that_nobody_takes_is_sent_away():
     with Endpoint(SECRET, timeout=0.3) as endpoint:
         with endpoint.connect(endpoint.address, "links", timeout=5) as sock:

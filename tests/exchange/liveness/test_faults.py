@@ -214,11 +214,13 @@ def test_another_secret_is_an_error_at_once_and_no_group_forms():
     assert "the secrets differ" in str(results[1])
 
 
+@pytest.mark.slow
 def test_who_is_missing_is_named_when_a_group_forms(tmp_path):
     with pytest.raises(WorkerError, match="rank 1, 2"):
         Group.form(FileRendezvous(tmp_path, 0, 3), SECRET, timeout=0.5)
 
 
+@pytest.mark.slow
 def test_who_has_come_but_does_not_link_up_is_named(tmp_path):
     with Endpoint(SECRET) as endpoint:
         host, port = endpoint.address

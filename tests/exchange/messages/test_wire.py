@@ -161,6 +161,7 @@ def test_a_peer_that_hung_up_is_named_with_what_was_awaited():
             wire.receive()
 
 
+@pytest.mark.slow
 def test_a_silent_peer_is_an_error_at_the_limit():
     with wire_and_socket(timeout=0.4) as (wire, _):
         with pytest.raises(PeerError, match="was silent for 0.4 s while a message was awaited"):
@@ -213,6 +214,7 @@ def test_a_message_that_does_not_begin_in_time_is_an_error_and_may_come_later():
         assert b.receive(timeout=0.1)[0] == {"n": 1}
 
 
+@pytest.mark.slow
 def test_a_peer_that_takes_nothing_is_an_error_at_the_limit():
     with wire_and_socket(timeout=0.4) as (wire, _):
         with pytest.raises(PeerError, match="accepted nothing for 0.4 s"):
@@ -221,6 +223,7 @@ def test_a_peer_that_takes_nothing_is_an_error_at_the_limit():
             wire.send({})
 
 
+@pytest.mark.slow
 def test_a_peer_that_stops_in_the_middle_is_an_error():
     with wire_and_socket(timeout=0.4) as (wire, sock):
         sock.sendall(pack_header(Kind.MESSAGE, length=100) + b"{")

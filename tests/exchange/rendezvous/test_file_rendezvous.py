@@ -155,6 +155,7 @@ def test_who_is_missing_at_an_address_is_named(endpoint):
             assert "2 of 4 processes have not come" in text and text.endswith("rank 0, 3")
 
 
+@pytest.mark.slow
 def test_a_member_that_dies_between_rounds_is_missing_in_the_next(endpoint):
     RendezvousServer(2, endpoint)
     with ThreadPoolExecutor(2) as pool:

@@ -114,6 +114,7 @@ def test_norms_are_along_the_same_axes(names, tmp_path):
     for_all(names, check)
 
 
+@pytest.mark.slow
 def test_norms_along_other_axes_are_refused():
     def check(name):
         layer, shape = WRONG[name]()

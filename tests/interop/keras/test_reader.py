@@ -67,6 +67,7 @@ def test_models_are_those_of_keras(names, tmp_path):
     for_all(names, check)
 
 
+@pytest.mark.slow
 def test_a_text_and_its_weights(tmp_path):
     model, shapes = built("nested")
     model.save_weights(tmp_path / "a.weights.h5")
@@ -79,6 +80,7 @@ def test_a_text_and_its_weights(tmp_path):
     assert read_keras(model.to_json()).run(features[0]).shape == (4, 7)
 
 
+@pytest.mark.slow
 def test_a_live_model():
     model, shapes = built("resnet")
     check_same(read_keras(model), model, features_of("resnet", shapes))
@@ -94,6 +96,7 @@ def test_no_keras_is_needed(tmp_path):
     subprocess.run(command, check=True)
 
 
+@pytest.mark.slow
 def test_images_may_come_with_channels_first():
     model, shapes = built("vgg")
     x = drawn(1, 2, *shapes[0])
@@ -166,6 +169,7 @@ def behind_softmax():
     }
 
 
+@pytest.mark.slow
 def test_a_softmax_before_layers_that_change_nothing_is_the_one_of_the_loss():
     def check(name):
         model = chain(L.Dense(4), *behind_softmax()[name], shape=(5,))
@@ -205,6 +209,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.slow
 def test_losses_are_those_of_keras():
     def check(name):
         activation, loss, one_hot = LOSSES[name]
@@ -244,6 +249,7 @@ def refused():
     ]
 
 
+@pytest.mark.slow
 def test_all_that_is_refused_is_named_at_once(tmp_path):
     rows = refused()
     model = keras.Sequential([keras.Input((5, 4)), rows[0], rows[2], rows[3]])
@@ -296,6 +302,7 @@ GRUS = {  # whether Keras trains two biases where ours has one
 }
 
 
+@pytest.mark.slow
 def test_grus_that_train_otherwise_than_in_keras_are_a_note():
     for name, (make, differs) in GRUS.items():
         model = chain(make(), L.Dense(2), shape=(3, 4))

@@ -44,6 +44,7 @@ def check_same(one, other, rtol=1e-5):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", in_parts(CASES))
 def test_layers_come_back_to_keras(names, tmp_path):
     def check(name):
@@ -57,6 +58,7 @@ def test_layers_come_back_to_keras(names, tmp_path):
     for_all(names, check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", in_parts(MODELS, quick=2))
 def test_models_come_back_to_keras(names, tmp_path):
     def check(name):
@@ -93,6 +95,7 @@ def test_training_goes_on_in_keras(tmp_path):
 ZOO = ["lenet", "cifar10_quick"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ZOO)
 def test_networks_of_the_zoo(name, tmp_path):
     """The written models take images channels first, as ours do."""
@@ -119,6 +122,7 @@ def branches():
     return Network(build.conf(optimizer={"type": "sgd", "learning_rate": 0.1}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [None, "norm", ["size", "flat"]], ids=str)
 def test_any_layers_of_a_graph(asked, tmp_path):
     network = branches()

@@ -23,6 +23,7 @@ def test_numbers_go_on_behind_a_block_that_seeds_them():
     assert drawn() == expected
 
 
+@pytest.mark.slow
 def test_blocks_of_two_threads_come_one_after_the_other():
     """Otherwise the later one would restore states of the earlier one."""
     random.seed(1), np.random.seed(1)

@@ -166,6 +166,7 @@ def test_the_signature_has_the_shapes(mlflow, logged):
     assert {"sparkdl", "python_function"} == {*info.flavors}
 
 
+@pytest.mark.slow
 def test_whole_numbers_are_so_in_the_signature(monkeypatch):
     """Otherwise MLflow would refuse the ids that a model of PyTorch or Keras takes."""
     pytest.importorskip("mlflow")

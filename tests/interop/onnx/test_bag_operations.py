@@ -16,6 +16,7 @@ TABLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("largest", [50, 2**62], ids=["listed", "hashed"])
 @pytest.mark.parametrize("name", TABLES)
 def test_networks_of_tables(name, largest, tmp_path):
@@ -35,6 +36,7 @@ def test_networks_of_tables(name, largest, tmp_path):
         np.testing.assert_allclose(computed, theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.0, 0.1])
 @pytest.mark.parametrize("combine", ["sum", "mean", "sqrtn"])
 def test_bags_of_several_ids_with_weights(combine, scale, tmp_path):

@@ -130,6 +130,7 @@ def test_any_layers_of_a_graph_for_any_batch(asked, count, tmp_path):
         np.testing.assert_allclose(theirs, expected[name], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_trained_network_keeps_its_weights(tmp_path):
     conf = NetworkConf(input_shape=(3,), layers=[Dense(units=4), Output(units=2)])
     network, [x] = Network(conf), drawn(conf, 40).values()

@@ -52,6 +52,7 @@ def read_what_is_gone():
     os._exit(int(vector.values[0]))
 
 
+@pytest.mark.slow
 def test_who_reads_what_is_gone_does_not_go_on():
     process = forking.Process(target=read_what_is_gone)
     process.start()

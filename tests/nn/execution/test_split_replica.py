@@ -136,6 +136,7 @@ def run_parts(conf, parts, work):
         return replicas, list(pool.map(work, replicas))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [2, 4])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_gradients_are_those_of_the_whole_network(name, parts):

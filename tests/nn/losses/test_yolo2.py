@@ -113,6 +113,7 @@ def test_a_prediction_has_what_boxes_say_in_the_place_of_z(z):
             np.testing.assert_allclose(found, [*four, confidence, *p])
 
 
+@pytest.mark.slow
 def test_a_network_learns_where_objects_are(rng):
     layers = [
         Conv2D(filters=8, kernel_size=3, padding="same", activation="tanh"),

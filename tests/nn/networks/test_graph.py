@@ -177,6 +177,7 @@ def test_comes_back_from_json_and_yaml():
     )
 
 
+@pytest.mark.slow
 def test_every_layer_comes_back_inside_a_graph():
     def check(row):
         layer, in_shape = row
@@ -219,6 +220,7 @@ def siamese():
     return build.conf()
 
 
+@pytest.mark.slow
 def test_shared_parameters_are_stored_once_and_get_both_gradients(rng, x64):
     conf = siamese()
     assert conf.parameter_count == 8

@@ -58,6 +58,7 @@ def test_comes_back_equal(conf):
     assert replace(conf, seed=conf.seed) == conf
 
 
+@pytest.mark.slow
 def test_every_layer_comes_back_inside_a_network():
     def check(row):
         layer, in_shape = row

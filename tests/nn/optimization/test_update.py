@@ -49,6 +49,7 @@ def test_clips_then_adds_the_penalty_then_steps():
     np.testing.assert_allclose(results[1], new_slots["velocity"], rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", [{"rate_factor": 0.0}, {"bias_rate_factor": 0.0}], ids=str)
 def test_norms_leave_out_what_has_no_rate(fixed, rng, x64):
     """As in Caffe, which computes no gradient where lr_mult is 0."""
@@ -142,6 +143,7 @@ MEASURED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer, theirs", MEASURED, ids=label)
 def test_steps_measured_by_the_arrays_are_those_of_optax(optimizer, theirs, rng, x64):
     conf = NetworkConf(

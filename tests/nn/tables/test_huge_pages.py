@@ -23,6 +23,7 @@ def is_mapped(address):
     return any(int(start, 16) <= address < int(stop, 16) for start, stop in spans)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moves", [True, False])
 @pytest.mark.parametrize("name", SHAPES)
 def test_rows_stay_and_zeros_follow(name, moves, monkeypatch):

@@ -180,6 +180,7 @@ def test_state_and_load_give_the_same_table(rng):
     assert len(two) == 0
 
 
+@pytest.mark.slow
 def test_memory_is_within_a_tenth_of_what_the_rows_hold():
     words, sizes = table(AdaGrad(), dimension=16), []
     for start in range(0, 300_000, 10_000):

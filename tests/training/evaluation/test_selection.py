@@ -50,6 +50,7 @@ def test_ctc_learns_to_read(rng, crews):
     assert [word.tolist() for word in best_path(network.predict(x))] == words
 
 
+@pytest.mark.slow
 def test_yolo2_is_trained_and_evaluated(rng, crews):
     x = rng.normal(size=(12, 1, 3, 4)).astype(np.float32)
     labels = np.zeros((12, 4 + 2, 3, 4), np.float32)
@@ -172,6 +173,7 @@ def test_a_sum_with_other_losses_is_taken_as_it_is(reduction, rng):
     assert network.evaluate(batch).loss == pytest.approx(total / n, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_mask_of_ids_is_trained_with():
     layers = [EmbeddingSequence(**EMBEDDING), LSTM(units=3, return_sequences=False)]
     weights = []

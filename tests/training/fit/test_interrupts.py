@@ -115,6 +115,7 @@ def test_what_workers_that_hang_have_is_not_waited_for(workers, monkeypatch):
     assert network.state.rounds == len(network.history.rounds) == 5
 
 
+@pytest.mark.slow
 def test_a_stopped_fit_goes_on(workers, whole):
     def stop():
         raise StopTraining
@@ -155,6 +156,7 @@ def test_there_must_be_a_fit_to_go_on_with(workers):
     assert network.unfinished is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
 @pytest.mark.parametrize("resume", ["a checkpoint", "the network"])
 def test_an_epoch_that_is_resumed_reports_all_its_rounds(workers, name, resume, tmp_path):

@@ -38,6 +38,7 @@ QUICK = {"averaging by the driver", "all-reduce", "servers, in step"}  # half a 
 ROWS = [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in WHOLE]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_a_master_trains_on_a_device_as_without(name, crews):
     """One worker is used if several give no repeatable result."""

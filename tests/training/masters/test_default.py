@@ -1,6 +1,7 @@
 """The default master trains any network."""
 
 import numpy as np
+import pytest
 
 from sparkdl import Adam, Dense, EmbeddingBag, GraphBuilder, Network, NetworkConf, Output
 from sparkdl.training.masters.default import default_master
@@ -14,6 +15,7 @@ def test_averaging_of_parameters_is_for_networks_without_tables():
     assert default_master(NetworkConf(input_shape=(4,), layers=layers)) == ParameterAveraging()
 
 
+@pytest.mark.slow
 def test_a_network_with_tables_trains_with_no_options_given():
     build = GraphBuilder()
     build.add(Output(units=2), "words")

@@ -81,6 +81,7 @@ class Agree(AllReduceWorker):
             assert self.worker.maximum(number) == -self.worker.maximum(-number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"codec": "Half"}, {"accumulate": 2}], ids=str)
 def test_where_one_workers_gradient_overflows_none_updates(options, crews):
     master = Agreeing(updates_per_round=1, batch_size_per_worker=4, sync_epochs=None, **options)
@@ -99,6 +100,7 @@ def test_gradients_that_are_never_finite_end_the_fit(name, crews):
         fit(MASTERS[name].master, crews(2), conf, data, epochs=5)
 
 
+@pytest.mark.slow
 def test_a_resumed_fit_goes_on_with_its_scale(crews, tmp_path):
     master = MASTERS["all-reduce"].master
     whole, _ = fit(master, crews(2))

@@ -41,6 +41,7 @@ def keeping_kind(name):
     return name if name not in MASTERS else type(KEEPING[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", first_of_each(KEEPING, keeping_kind))
 def test_what_is_not_trained_keeps_its_bits(name, crews):
     """Includes infinities, and numbers too large to multiply by a count of examples."""

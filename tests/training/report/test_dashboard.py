@@ -46,6 +46,7 @@ def test_the_page_follows_the_fit(monkeypatch):
         assert f'src="{board.url}"' in board._repr_html_()
 
 
+@pytest.mark.slow
 def test_browsers_hear_of_changes():
     with closing(Dashboard(seconds=1e-9)) as board:
         with urllib.request.urlopen(board.url + "events", timeout=10) as events:
@@ -54,6 +55,7 @@ def test_browsers_hear_of_changes():
             assert events.readline().startswith(b"data: ")
 
 
+@pytest.mark.slow
 def test_a_silent_fit_says_so_and_a_closed_server_ends(monkeypatch):
     monkeypatch.setattr(page_server, "SILENCE", 0.05)
     before = set(threading.enumerate())
@@ -66,6 +68,7 @@ def test_a_silent_fit_says_so_and_a_closed_server_ends(monkeypatch):
     assert not [thread for thread in left if "serve_forever" in thread.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["", "wrong/", "wrong/events", "TOKEN/other", "TOKEN"])
 def test_without_the_token_there_is_nothing(path):
     with closing(Dashboard()) as board:
@@ -74,6 +77,7 @@ def test_without_the_token_there_is_nothing(path):
         assert refusal(start + path.replace("TOKEN", token)) == 404
 
 
+@pytest.mark.slow
 def test_another_process_shows_what_came_before(tmp_path):
     whole = history(restart=False)
     write(tmp_path, whole, end=False)
@@ -81,12 +85,14 @@ def test_another_process_shows_what_came_before(tmp_path):
         assert rounds_at(board.url) == len(whole.rounds)
 
 
+@pytest.mark.slow
 def test_too_many_browsers_are_sent_away(monkeypatch):
     monkeypatch.setattr(page_server, "MOST_BROWSERS", 0)
     with closing(Dashboard()) as board:
         assert refusal(board.url + "events") == 503
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_named():
     with closing(Dashboard()) as board:
         port = int(board.url.split(":")[2].split("/")[0])

@@ -42,6 +42,7 @@ def test_the_page_is_there_from_the_first_round_on(tmp_path):
     assert "learning rate" in run["rounds"] and run["weights"]
 
 
+@pytest.mark.slow
 def test_a_fit_is_over_when_it_is(tmp_path):
     path, seen = tmp_path / "fit.html", []
     look = LambdaListener(on_round=lambda *_: seen.append(ended(path)))

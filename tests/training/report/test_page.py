@@ -103,6 +103,7 @@ def test_a_page_replaces_another(tmp_path):
     assert "<title>New</title>" in path.read_text() and list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_ten_thousand_rounds_stay_below_three_megabytes():
     made, long = history(epochs=1, rounds=1), History(phases={"compute": 1.0})
     for n in range(10_000):

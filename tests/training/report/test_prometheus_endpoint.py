@@ -55,6 +55,7 @@ def replay(endpoint, history):
     return fit_plan
 
 
+@pytest.mark.slow
 def test_figures_of_a_fit_are_those_of_the_history():
     seen = []
     with closing(PrometheusEndpoint()) as endpoint:
@@ -75,6 +76,7 @@ def test_figures_of_a_fit_are_those_of_the_history():
     assert end[of("restarts_total")] == 0
 
 
+@pytest.mark.slow
 def test_figures_of_each_worker_are_those_of_the_history():
     history = fits.history()
     more = [one._replace(sent=1 << rank, memory=300 << rank) for rank, one in enumerate(WORKERS)]
@@ -98,6 +100,7 @@ def test_figures_of_each_worker_are_those_of_the_history():
     assert found[of("workers")] == 2
 
 
+@pytest.mark.slow
 def test_rounds_that_were_lost_are_counted_apart():
     history = History()
     with closing(PrometheusEndpoint()) as endpoint:
@@ -111,6 +114,7 @@ def test_rounds_that_were_lost_are_counted_apart():
     assert found[of("rounds_total")] == 4
 
 
+@pytest.mark.slow
 def test_counters_go_on_in_the_next_fit_and_failures_are_counted():
     def fail(*_):
         raise ValueError("a bug")
@@ -124,6 +128,7 @@ def test_counters_go_on_in_the_next_fit_and_failures_are_counted():
     assert found[of("fits_total", end="done")] == found[of("fits_total", end="failed")] == 1
 
 
+@pytest.mark.slow
 def test_a_figure_that_is_not_finite_is_left_out():
     made = fits.history(epochs=1, rounds=1, restart=False)
     with closing(PrometheusEndpoint()) as endpoint:
@@ -134,6 +139,7 @@ def test_a_figure_that_is_not_finite_is_left_out():
         assert of("loss") not in scrape(endpoint.url)
 
 
+@pytest.mark.slow
 def test_memory_is_the_driver_s_and_others_cannot_reach_the_port():
     with closing(PrometheusEndpoint()) as endpoint:
         found = scrape(endpoint.url)

@@ -210,6 +210,7 @@ def test_a_fit_that_goes_on_goes_on_in_its_log(tmp_path):
     assert len(read_run(tmp_path).history.rounds) == 5, "a fit that begins replaces the log"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("event", ["on_round", "on_validation"])
 def test_a_fit_that_goes_on_in_its_log_has_each_evaluation_once(event, tmp_path):
     options = {"validate_every": 1, "validation": (X, (X[:, 0] > 0).astype(int))}
@@ -266,6 +267,7 @@ def test_what_is_just_being_written_is_left_out(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_fit_that_failed_has_a_log(tmp_path):
     with pytest.raises(DivergedError):
         fit(RunLog(tmp_path), conf=steep(), x=X * 1e30)

@@ -86,6 +86,7 @@ def test_inspections_are_those_of_the_history(written):
         assert scalars(reader, f"update_ratio/{name}") == (steps, ratios)
 
 
+@pytest.mark.slow
 def test_a_round_takes_less_than_200_bytes(tmp_path):
     """With short epochs, too; the start and end of a fit do not count."""
     sizes = {}

@@ -53,6 +53,7 @@ RESUMED = {  # master, options of the checkpoints; None resumes the network itse
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epochs", [2, 3], ids=["before a change", "as the rates change"])
 @pytest.mark.parametrize("name", RESUMED)
 def test_a_resumed_fit_waits_no_longer_and_lowers_the_rates_where_it_would_have(
@@ -74,6 +75,7 @@ def test_a_resumed_fit_waits_no_longer_and_lowers_the_rates_where_it_would_have(
     assert_equal(parts.state, whole.state)
 
 
+@pytest.mark.slow
 def test_a_best_model_is_replaced_by_a_better_one_alone(crews, tmp_path):
     """The best one, here with the largest loss, comes before the interruption."""
     path, network, states = tmp_path / "best", Network(perceptron()), []
@@ -92,6 +94,7 @@ def loss_with(network, state):
     return Network(network.conf, state).score(TEST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RESUMED)
 def test_a_resumed_fit_ends_with_the_best_weights_of_all_epochs(name, crews, tmp_path):
     """The first epoch is the best; the fit is interrupted in the second."""
@@ -115,6 +118,7 @@ def test_a_resumed_fit_ends_with_the_best_weights_of_all_epochs(name, crews, tmp
     assert abs(states[0].params - states[-1].params).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_best_weights_that_nobody_kept_are_said_to_be_lost(crews, caplog):
     network, first, second = Network(perceptron()), patient(), patient(restore_best_weights=True)
     with pytest.raises(KeyboardInterrupt):
@@ -150,6 +154,7 @@ class Counts(Listener):
         self.heard += 1
 
 
+@pytest.mark.slow
 def test_listeners_of_others_go_on_as_well_and_other_ones_begin_anew(crews):
     network, again, other = Network(perceptron()), Counts(), patient()
     with pytest.raises(KeyboardInterrupt):
@@ -158,6 +163,7 @@ def test_listeners_of_others_go_on_as_well_and_other_ones_begin_anew(crews):
     assert again.heard == network.state.epoch == 6, "patient() began in the third epoch"
 
 
+@pytest.mark.slow
 def test_a_fit_that_was_stopped_has_the_whole_patience_again(crews):
     network = Network(perceptron())
     fit(crews(2), network, [patient()])
@@ -186,6 +192,7 @@ UNHEARD = {  # the round before the unheard event, options of the fit
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["after each round", "workers that stay", "without a checkpoint"])
 @pytest.mark.parametrize("event", UNHEARD)
 @pytest.mark.parametrize("epochs", [2, 3], ids=["the last epoch", "an epoch"])
@@ -226,6 +233,7 @@ class Noting(Listener):
         self.losses.append(loss_of(report))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("master", [DRIVER, PEERS])
 @pytest.mark.parametrize("is_counted", [False, True], ids=["unheard", "heard"])
 def test_an_evaluation_before_the_first_update_is_heard_once(master, is_counted, crews):

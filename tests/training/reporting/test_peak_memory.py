@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from sparkdl.training.reporting import peak_memory as module
 from sparkdl.training.reporting.peak_memory import peak_memory
@@ -22,12 +23,14 @@ print(peak_memory())
 """
 
 
+@pytest.mark.slow
 def test_it_grows_with_what_is_in_use_and_stays():
     before, most, after = map(int, run(GROWING).split())  # a small process grows by that much
     assert most > before + SIZE / 2
     assert after > most - SIZE / 8, "Linux counts in steps, each thread its own"
 
 
+@pytest.mark.slow
 def test_a_child_does_not_begin_with_its_parents():
     array = np.ones(8 * SIZE, np.uint8)
     assert 1 << 20 < int(run(CHILD)) < array.nbytes

@@ -71,6 +71,7 @@ def ends(request):
             yield made[0], wire
 
 
+@pytest.mark.slow
 def test_the_last_word_of_a_worker_comes_however_late_the_driver_reads_it(ends):
     """Heartbeats of the driver meanwhile do not break the connection."""
     control, wire = ends

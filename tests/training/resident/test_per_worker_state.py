@@ -83,6 +83,7 @@ def residuals(state):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 4])
 @pytest.mark.parametrize("name, codec", RESIZED)
 def test_other_workers_go_on_with_what_there_was(name, codec, size, crews):
@@ -105,6 +106,7 @@ def test_what_was_yet_to_be_sent_stays_in_sum(before, now, averages, rng):
     assert [int(vectors["slots"][0]) for vectors in dealt] == [r % before for r in range(now)]
 
 
+@pytest.mark.slow
 def test_the_workers_of_another_master_begin_without_and_say_so(crews, caplog):
     network = fit(master_of("all-reduce", "OneBit"), crews(2), 1)
     plain = Network(CONF, replace(network.state, worker_states=(), owner=""))
@@ -133,6 +135,7 @@ def test_a_saved_model_has_the_network_alone(crews, tmp_path):
     assert network.state.worker_states and not Network.load(tmp_path / "model").state.worker_states
 
 
+@pytest.mark.slow
 def test_a_fit_goes_on_from_the_state_of_a_checkpoint(crews, tmp_path):
     master = master_of("all-reduce", "Threshold")
     whole = fit(master, crews(2), 2)
@@ -160,6 +163,7 @@ DAMAGED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGED)
 def test_states_that_do_not_fit_are_refused(name, crews, tmp_path):
     harm, complaint = DAMAGED[name]

@@ -55,6 +55,7 @@ def fit(workers, counts, epochs=2, lockstep=False, **options):
     return network.state, history
 
 
+@pytest.mark.slow
 def test_own_steps_only(crews):
     """Blocks of 12, 12 and 5 records: two with 3 minibatches, one with 2."""
     state, history = fit(crews(2), [29], epochs=2)
@@ -69,6 +70,7 @@ def test_as_many_steps_for_all(crews):
     assert [report.workers for report in history.rounds] == [2, 1] * 2
 
 
+@pytest.mark.slow
 def test_what_is_kept_goes_through_checkpoints(crews, tmp_path):
     whole, history = fit(crews(2), [60], epochs=3)
     options = {"epochs": 3, "checkpoints": Checkpoints(path=tmp_path, every_rounds=1)}
@@ -100,6 +102,7 @@ class Drift(Counts):
         return super().state() | {"master_state": {"spread": most - least}}
 
 
+@pytest.mark.slow
 def test_who_has_most_updates_gives_the_others_all(crews):
     network = Network(perceptron())
     before = network.state.params

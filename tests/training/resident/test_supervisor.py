@@ -299,6 +299,7 @@ def test_after_so_many_restarts_the_fit_fails_and_says_why(workers):
     assert not harm.restarts
 
 
+@pytest.mark.slow
 def test_restarts_are_counted_and_each_is_logged_once(workers, caplog):
     class Again(Harm):
         def on_restart(self, restart):

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -246,5 +247,6 @@ class Supervised(RuleBasedStateMachine):
                 each.stop()
 
 
+@pytest.mark.slow
 def test_whatever_happens_each_record_counts_once_and_each_epoch_is_told_once():
     run_state_machine_as_test(Supervised, settings=SETTINGS)

@@ -27,6 +27,7 @@ def group_of(is_queued):
     return group
 
 
+@pytest.mark.slow
 def test_workers_that_keep_the_driver_waiting_are_named():
     group = group_of(is_queued=lambda: False)
     group._messages.put((1, {"kind": "report", "rounds": 4}, []))

@@ -63,6 +63,7 @@ def test_an_error_of_a_step_ends_the_thread_that_reads_ahead(rng, monkeypatch):
     assert "sparkdl-prefetch" not in {thread.name for thread in new}
 
 
+@pytest.mark.slow
 def test_what_lies_in_the_chunk_before_is_remembered(crews):
     rng = np.random.default_rng(0)
     net = Network(network(tbptt=(2, 2)))

@@ -217,6 +217,7 @@ def test_the_newest_whole_checkpoint_is_found_whatever_happens():
     run_state_machine_as_test(KilledWriters, settings=SETTINGS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("keep", [1, 2])
 def test_an_object_store_without_renames_keeps_a_whole_checkpoint(again, keep, monkeypatch):

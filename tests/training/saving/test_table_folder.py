@@ -42,6 +42,7 @@ def test_a_folder_that_cannot_be_made_is_refused_at_once(tmp_path):
         make_folder(str(tmp_path / "rows"))
 
 
+@pytest.mark.slow
 def test_files_go_with_their_last_user_and_folders_with_what_is_left(tmp_path):
     folder, place = written(tmp_path, "one", "two", "unfinished")
     one, two = (own_file(folder, name, 1, name) for name in ("one", "two"))
@@ -98,6 +99,7 @@ if sys.argv[2] == "thread":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["well", "error", "thread"])
 def test_all_go_as_the_process_ends(way, tmp_path):
     command = [sys.executable, "-c", SCRIPT, str(tmp_path), way]

@@ -111,6 +111,7 @@ def test_files_go_with_the_last_checkpoint_that_needs_them(rows, folder):
     assert pool(folder) == set()
 
 
+@pytest.mark.slow
 def test_files_that_this_process_may_read_stay(rows):
     """As those of a fit before, of which EarlyStopping has the state to end with."""
     own = writer(FAR, keep=1)

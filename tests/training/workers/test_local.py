@@ -188,6 +188,7 @@ def resource_trackers():
     return {resource_tracker._resource_tracker._pid}
 
 
+@pytest.mark.slow
 def test_processes_may_be_spawned(spawned):
     with LocalWorkers(2) as workers:
         assert still_works(workers)

@@ -54,6 +54,7 @@ def test_a_process_that_ends_itself_is_named(two):
 HANGS = {"sleeps": (tasks.sleep_in_block, (0, 300)), "is stopped": (tasks.stop_in_block, 0)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HANGS)
 def test_a_process_that_hangs_is_named_when_its_time_is_over(name, two):
     task, shared = HANGS[name]
@@ -66,6 +67,7 @@ def test_a_process_that_hangs_is_named_when_its_time_is_over(name, two):
     assert still_works(two), "the slow worker's late result must not be taken for a new one"
 
 
+@pytest.mark.slow
 def test_a_process_that_does_not_read_is_no_hang_either(two):
     """A pipe holds some kilobytes; the rest waits for a reader."""
     psutil.Process(pids(two)[0]).suspend()

@@ -61,6 +61,7 @@ import library
 """
 
 
+@pytest.mark.slow
 def test_a_process_of_others_is_told_as_well(tmp_path):
     (tmp_path / "library.py").write_text(PLAIN)
     (tmp_path / "script.py").write_text(OTHERS)
@@ -68,6 +69,7 @@ def test_a_process_of_others_is_told_as_well(tmp_path):
     assert code == 93 and "starts workers while it is imported; put the script's" in err
 
 
+@pytest.mark.slow
 def test_living_workers_need_no_script(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(f"""{FIT}
@@ -84,6 +86,7 @@ if __name__ == "__main__":
     assert (code, out) == (0, "ended\n"), err
 
 
+@pytest.mark.slow
 def test_a_script_from_standard_input_is_refused_before_it_starts_workers():
     code, out, err = run("-", text=PLAIN)
     assert (code, out) == (1, "begun\n")

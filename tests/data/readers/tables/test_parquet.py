@@ -87,6 +87,7 @@ def test_a_large_row_group_comes_in_pieces(tmp_path):
     np.testing.assert_array_equal(whole.ids, np.arange(10_000))
 
 
+@pytest.mark.slow
 def test_pieces_are_as_small_for_equal_numbers_which_take_nothing_in_a_file(tmp_path):
     zeros = pa.array(np.zeros(5 * 10**6, np.float32))
     rows = pa.ListArray.from_arrays(np.arange(0, len(zeros) + 1, 10**5, dtype=np.int32), zeros)

@@ -157,6 +157,7 @@ def test_a_failure_of_the_server_names_it_and_has_its_traceback(monkeypatch):
         assert "in pull" in caught.value.__notes__[0]
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_no_message_is_an_error_at_once():
     keys = [f"k{i}" for i in range(MOST_ARRAYS + 1)]
     with serving() as (server, connect), connect(0) as wire:

@@ -223,6 +223,7 @@ def test_a_file_cut_anywhere_is_refused(tmp_path, name):
             read_weights(tmp_path / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_damage_is_an_error_or_other_numbers(tmp_path, name):
     write_weights(tmp_path / name, some())

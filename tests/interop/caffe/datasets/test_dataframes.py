@@ -124,6 +124,7 @@ def test_what_cannot_be_read_is_refused(name):
         source_of(data_of(text)[1])
 
 
+@pytest.mark.slow
 def test_a_captioning_net_trains_on_its_data_frame(tmp_path, monkeypatch, rng):
     """Images, words as inputs and words as labels are columns of one DataFrame."""
     images = rng.integers(0, 256, (12, 3, 32, 32)).astype(np.uint8)

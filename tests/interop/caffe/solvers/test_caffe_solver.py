@@ -69,6 +69,7 @@ def by_hand(batches, weights, biases, updates, times, limit):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2])
 def test_it_trains_with_caffes_numbers(times, workers, tmp_path):
     """Schedule, momentum, decay, factors per parameter, iter_size, the number of updates."""

@@ -72,6 +72,7 @@ def test_updates_are_those_of_keras_on_the_joint_batch(name, crews):
     assert np.abs(network.state.params - vector_of(first_model(conf))).max() > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
 def test_a_seed_gives_the_same_bits_twice(name, crews):
     """Even with dropout and batch statistics."""
@@ -134,6 +135,7 @@ def test_steps_that_keras_masks_do_not_count():
     assert conf_from_json(conf.to_json()).masked is True
 
 
+@pytest.mark.slow
 def test_a_mask_of_the_labels_goes_before_that_of_keras():
     (ids, labels), conf = words(), model_of_words()
     rows, ones = np.arange(8, dtype=np.uint64), np.ones((8, 5), np.float32)

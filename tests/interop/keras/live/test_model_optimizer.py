@@ -87,6 +87,7 @@ def test_a_smaller_rate_is_the_optimizers():
     assert_close(replica.params, vector_of(theirs), 1e-5)
 
 
+@pytest.mark.slow
 def test_updates_beyond_int32_move_a_model_like_late_ones():
     conf, batch, found = model(keras_optimizer=OPTIMIZERS["Nadam"]), one_batch(), []
     for t in (10**9, 2**31, 2**31 + 1, 2**40):
@@ -212,6 +213,7 @@ def test_what_cannot_be_is_refused(name):
         model(**{"keras_optimizer": adamw} | options)
 
 
+@pytest.mark.slow
 def test_servers_train_with_optimizers_of_sparkdl(crews):
     conf = model(keras_optimizer=adamw)
     with pytest.raises(ConfigError, match="leave KerasModel.keras_optimizer out, or take AllRed"):

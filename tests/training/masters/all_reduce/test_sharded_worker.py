@@ -72,6 +72,7 @@ def test_workers_evaluate_with_all_parameters(crews):
     assert len(reports[0]) == 1 and reports == [reports[0]] * 4
 
 
+@pytest.mark.slow
 def test_a_state_goes_on_with_other_workers_sharded_or_not(crews):
     start = fit(crews(3), shard="parameters", epochs=1)
     assert_equal(start, fit(crews(3), epochs=1))

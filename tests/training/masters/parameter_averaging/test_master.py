@@ -100,6 +100,7 @@ def test_the_same_seed_gives_the_same_bits(size, crews):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
+@pytest.mark.slow
 def test_new_processes_give_the_same_bits(crews):
     """A process keeps nothing that the next round depends on."""
     conf, master = whole_net(optimizer=Adam()), averaging()

@@ -93,6 +93,7 @@ def test_one_worker_does_what_is_done_by_hand(name, crews):
     assert_close(state.params, server.params)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("servers", [1, 2])
 def test_who_keeps_the_parameters_changes_nothing(servers, crews):
     conf = whole_net(optimizer=Momentum(learning_rate=0.1))
@@ -124,6 +125,7 @@ def test_gradients_that_come_too_late_are_counted(backup, crews):
     assert [epoch.examples for epoch in history.epochs] == [sum(UNEVEN)] * 4
 
 
+@pytest.mark.slow
 def test_slots_are_those_of_the_servers(crews):
     conf = perceptron(optimizer=Momentum(learning_rate=0.1))
     state, _ = fit(crews(2), Partitions(EVEN), conf, push_every=2, fetch_every=2)

@@ -167,6 +167,7 @@ def fit(workers, conf=DEEP, epochs=2, state=None, **options):
     return network.state
 
 
+@pytest.mark.slow
 def test_inputs_may_have_the_names_of_what_each_record_has(crews, rng):
     """Inputs may be called "ids" and "epoch"; the weights equal those for other names."""
     columns = {"one": rng.normal(size=(24, 3)), "other": rng.normal(size=(24, 2))}
@@ -184,17 +185,20 @@ def test_inputs_may_have_the_names_of_what_each_record_has(crews, rng):
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.slow
 def test_norms_of_layers_are_those_of_the_whole_network(crews):
     """Lamb and ClipLayerNorm need whole arrays, each of which lies in one stage."""
     one = fit(crews(2), master={"stages": 1})
     assert np.abs(fit(crews(2), master={"stages": 2}).params - one.params).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_activations_computed_again_give_the_same_weights(crews):
     one, two = (fit(crews(2), master={"stages": 2, "recompute": again}) for again in (False, True))
     assert np.allclose(one.params, two.params, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_same_bits_over_sockets(crews):
     options = {"stages": 2, "microbatches": 3}
     one, two = (
@@ -230,6 +234,7 @@ def summed(by):
     return perceptron(layers=layers, optimizer=Momentum(learning_rate=0.02))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["output_1", "addedloss_1"])
 def test_sums_over_a_minibatch_are_those_of_all_reduce(by, crews):
     one = fit(crews(2), summed(by), master={"stages": 2, "microbatches": 1})

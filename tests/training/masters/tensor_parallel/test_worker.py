@@ -90,6 +90,7 @@ def fit(workers, conf, epochs=2, state=None, **options):
     return network.state
 
 
+@pytest.mark.slow
 def test_the_same_bits_over_sockets(crews):
     one, two = (
         fit(crews(4), even_net(), master={"degree": 2, "shared_memory": shared})
@@ -197,6 +198,7 @@ def of_one_record(mask):
     return own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [np.copy, of_one_record])
 @pytest.mark.parametrize("tbptt", [None, (3, 3)])
 def test_masks_that_some_workers_left_out_are_joined(tbptt, own, crews):

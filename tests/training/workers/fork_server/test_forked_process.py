@@ -57,6 +57,7 @@ def test_an_archive_that_was_replaced_is_read_again(tmp_path, monkeypatch):
         assert ask("__import__('replaced_by_users').NUMBER") == number
 
 
+@pytest.mark.slow
 def test_each_draws_numbers_of_its_own():
     for question in ("numpy.random.random()", "random.random()", "os.urandom(8)"):
         assert len({ask(question) for _ in range(3)}) == 3

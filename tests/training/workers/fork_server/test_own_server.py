@@ -25,6 +25,7 @@ def test_variables_that_libraries_have_read_need_a_new_one(name, same, monkeypat
         until(lambda: gone(server))
 
 
+@pytest.mark.slow
 def test_another_python_needs_a_new_one(tmp_path, monkeypatch):
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec env WHICH=other {sys.executable} "$@"\n')

@@ -61,6 +61,7 @@ def test_both_end_with_the_owner(busy, number, script):
         assert owner.stderr.read() == ""
 
 
+@pytest.mark.slow
 def test_an_interrupt_of_all_is_for_the_owner(script):
     command = [sys.executable, script, BUSY["sleeping"]]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

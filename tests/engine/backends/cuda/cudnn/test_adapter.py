@@ -161,6 +161,7 @@ def test_without_memory_to_start_it_is_not_missing(monkeypatch):
         adapter.load_adapter(HostDriver())
 
 
+@pytest.mark.slow
 def test_an_engine_that_memory_did_not_let_us_time_is_not_kept(monkeypatch, caplog):
     """Else all later processes would run it, however slow it is."""
     Cudnn(cudnn_double, Full()).plan(REQUEST)

@@ -105,6 +105,7 @@ def test_broadcasts_and_layouts(shapes, dtype):
     assert_same(trace(lambda x, y: (ops.sub(x, y), ops.tanh(ops.mul(y, x))), *arrays), arrays)
 
 
+@pytest.mark.slow
 @settings(
     deadline=None, max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

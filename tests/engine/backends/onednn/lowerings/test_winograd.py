@@ -111,6 +111,7 @@ def test_a_convolution_without_bias():
     check(program, x, z, convolve(x * x, w, padding))
 
 
+@pytest.mark.slow
 def test_threads_leave_the_same_bits():
     """Blocks have other sizes then: channels are added in the same order."""
     x, w, padding = normal(7, 64, 23, 23), normal(64, 64, 3, 3), ((1, 1), (1, 1))
