@@ -92,7 +92,8 @@ def require_own_names(source: Source, names: Mapping[str, Any]) -> None:
         own = getattr(source, option, None)
         if given == option or (isinstance(own, str) and given == own):
             continue
-        cure = "leave it out" if own is None else f"name it in {kind}({option}=...)"
+        takes_names = hasattr(source, option) and type(own) in (str, int, tuple, type(None))
+        cure = f"name it in {kind}({option}=...)" if takes_names else "leave it out"
         raise ConfigError(
             f'{option} must be "{option}", the default, for the source {kind}, which has columns '
             f"of its own, got {brief(given)}; {cure}"

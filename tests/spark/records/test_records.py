@@ -13,13 +13,14 @@ from pyspark.mllib import linalg as mllib
 from pyspark.mllib.regression import LabeledPoint
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from sparkdl.data import LMDB, Arrays, Batch, Csv, Images, Parquet, write_lmdb
+from sparkdl.data import LMDB, Arrays, Batch, Csv, Images, Parquet, SequenceFiles, write_lmdb
 from sparkdl.data.readers.encodings.image_codec import encode_image
-from sparkdl.errors import DataError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import Dense, Output
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.records import locality
 from sparkdl.spark.records.kept_data import clear_kept_data
+from sparkdl.spark.records.records import require_own_names
 from sparkdl.spark.records.source_frame import as_frame
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -279,3 +280,20 @@ def test_features_may_be_their_own_labels(spark):
     conf = conf_of([Dense(units=2), Output(units=FEATURES, loss="mse")])
     history = SparkNetwork(spark, conf).fit(frame, label="features")
     assert history.epochs[0].examples == len(x)
+
+
+CURES = [
+    (Parquet("x", label=None), "label", r"name it in Parquet\(label=\.\.\.\)"),
+    (Csv("x"), "features", r"name it in Csv\(features=\.\.\.\)"),
+    (Csv("x", features=["a"]), "features", r"name it in Csv\(features=\.\.\.\)"),
+    (SequenceFiles("x"), "label", "leave it out"),
+    (Arrays(np.ones((2, 3)), np.zeros(2)), "features", "leave it out"),
+    (Arrays(np.ones((2, 3)), np.zeros(2)), "label", "leave it out"),
+]
+
+
+@pytest.mark.parametrize("source, option, cure", CURES)
+def test_columns_beside_a_source_are_named_in_it_where_it_takes_names(source, option, cure):
+    """Others were told to give Arrays(features=...), which are numbers."""
+    with pytest.raises(ConfigError, match=f"got 'amount'; {cure}$"):
+        require_own_names(source, {option: "amount"})
