@@ -11,6 +11,7 @@ from pyspark import RDD, StorageLevel
 
 from sparkdl.cached_value import cached_value
 from sparkdl.data.batches.dealing import Dealing, deal
+from sparkdl.data.source import require_weight
 from sparkdl.data.stored_share import StoredShare
 from sparkdl.errors import require
 from sparkdl.spark.jobs.job import staying_with_data
@@ -105,11 +106,12 @@ def load_blocks(open_records, size, workers, options):
     Raises
     ------
     DataError
-        For the first unusable record, or if there are none.
+        For the first unusable record, or if there are none, or none with a weight above 0.
     """
     level, opened = storage_level(options), open_records()
     counts, nbytes = opened.store.counts, opened.store.nbytes
     try:
+        require_weight(stored.has_weight for stored in opened.store.partitions)
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
     except BaseException:
         opened.release(keep=False)

@@ -14,6 +14,7 @@ import pyarrow
 from pyspark import TaskContext
 
 from sparkdl.data.record_store import is_complete, read_records, write_records
+from sparkdl.data.source import has_weight
 from sparkdl.error_messages import error_to_text
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.jobs.executor_disks import local_disks
@@ -26,7 +27,7 @@ TRIES = 10
 # The fields of a StoredPartition.
 COLUMNS = (
     "partition long, count long, nbytes long, folder string, seconds double, python double, "
-    "columns string, error string"
+    "columns string, has_weight boolean, error string"
 )
 ARROW = arrow_schema(COLUMNS)
 
@@ -44,6 +45,8 @@ class StoredPartition(NamedTuple):
         Seconds of the task, and of its process's start before it.
     columns : str
         JSON of the names of its batches' columns; those of no records are [].
+    has_weight : bool
+        Whether a record has a weight above 0, or none.
     error : str or None
         JSON of the error if its records cannot be used.
     """
@@ -55,6 +58,7 @@ class StoredPartition(NamedTuple):
     seconds: float
     python: float
     columns: str
+    has_weight: bool
     error: str | None = None
 
 
@@ -69,14 +73,16 @@ def store_batches(key, partition, batches):
     python, began = seconds_to_start(), time.perf_counter()
     freeze_modules()
     folder = partition_folder(key, partition, TaskContext.get().taskAttemptId())
-    count, nbytes, columns, text = 0, 0, [], None
+    count, nbytes, columns, weighed, text = 0, 0, [], [], None
     try:
-        count, nbytes = write_records(folder, note_columns(columns, map(unwrap, batches)))
+        noted = note_weights(weighed, note_columns(columns, map(unwrap, batches)))
+        count, nbytes = write_records(folder, noted)
     except SparkdlError as error:
         text = error_to_text(failure_of(error).error)
     seconds = time.perf_counter() - began
     names = json.dumps(columns)
-    yield StoredPartition(partition, count, nbytes, folder, seconds, python, names, text)
+    figures = partition, count, nbytes, folder, seconds, python, names, bool(weighed)
+    yield StoredPartition(*figures, text)
 
 
 def note_columns(names, batches):
@@ -84,6 +90,14 @@ def note_columns(names, batches):
     for batch in batches:
         if len(batch) and not names:
             names += sorted(batch.columns)
+        yield batch
+
+
+def note_weights(found, batches):
+    """Yields the batches; adds true to the list `found` for the first one that `has_weight`."""
+    for batch in batches:
+        if not found and has_weight(batch):
+            found.append(True)
         yield batch
 
 

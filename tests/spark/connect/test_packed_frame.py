@@ -1,7 +1,10 @@
 """Records packed for a fit over Spark Connect; a classic session packs them in the same way."""
 
+from contextlib import nullcontext
+
 import pytest
 
+from sparkdl.errors import NoRecords
 from sparkdl.spark.connect.packed_frame import MERGES, PackedFrame
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
@@ -40,6 +43,15 @@ def test_partitions_of_a_shuffle_are_merged_as_in_a_classic_fit(spark, path):
     packed.close()
     assert counts == shuffled.rdd.glom().map(len).collect()
     assert spark.conf.get(MERGES, None) == before
+
+
+def test_some_record_needs_a_weight_above_0(spark, path):
+    weighed = spark.read.parquet(path).selectExpr("*", "0D as none", "id % 50 as few")
+    for name, says in {"few": None, "none": "train on: the weight of each is 0"}.items():
+        packed = PackedFrame(SparkRecords(weighed, weights=name), schema_of(classes_conf()))
+        with pytest.raises(NoRecords, match=says) if says else nullcontext():
+            packed.measure()
+        packed.close()
 
 
 def test_they_are_counted_by_one_job_without_a_shuffle(sc, packed):

@@ -83,6 +83,11 @@ def empty_frame(spark, folder):
     return frame()(spark, folder).where("label > 7")
 
 
+def without_weight(spark, folder):
+    x, y = data(30)
+    return Arrays({"features": x, "weights": np.zeros(30, np.float32)}, y, records_per_split=10)
+
+
 def on_spark(spark, folder):
     """A pandas-on-Spark DataFrame, which would run a job for its default index."""
     return frame()(spark, folder).pandas_api(index_col="label")
@@ -135,6 +140,7 @@ BAD = {
     "no RDD at all": (empty, "there are no records"),
     "empty partitions": (empty_partitions, "there are no records"),
     "empty frame": (empty_frame, "there are no records"),
+    "weights of 0": (without_weight, "there are no records to train on: the weight of each is 0"),
     "another kind of data": (
         a_list,
         "data must be an RDD, a DataFrame or a source such as LMDB.path., got list; arrays are a",

@@ -44,3 +44,14 @@ def test_records_in_the_order_of_their_ids_are_not_copied():
 def test_no_records_are_refused():
     with pytest.raises(NoRecords):
         ThisProcess().load(Arrays(np.zeros((0, 1)), np.zeros(0, int)), SCHEMA, 2, OPTIONS)
+
+
+def test_some_record_needs_a_weight_above_0():
+    def load(*weights):
+        columns = {"features": np.zeros((3, 1)), "weights": np.array(weights, np.float32)}
+        data = Arrays(columns, np.zeros(3, int), records_per_split=1)
+        return ThisProcess().load(data, SCHEMA, 2, OPTIONS)
+
+    assert load(0, 0, 1e-30).sizes == [3]
+    with pytest.raises(NoRecords, match="records to train on: the weight of each is 0"):
+        load(0, 0, 0)
