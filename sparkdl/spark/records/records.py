@@ -34,6 +34,7 @@ from sparkdl.spark.records.feature_columns import Columns, join_features
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.locality import numbered_rdd, split_rdd
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
+from sparkdl.spark.records.row_order import fix_order
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
 from sparkdl.spark.records.table_pieces import check_pieces
 from sparkdl.spark.records.weight_columns import (
@@ -187,13 +188,13 @@ class SparkRecords:
         chosen, columns = self.select_columns(schema)
         store = partial(store_tables, schema, columns, key)
         chosen, store = with_plain_names(chosen, store)
-        stored = chosen.mapInArrow(store, sql_schema(COLUMNS))
+        stored = fix_order(chosen).mapInArrow(store, sql_schema(COLUMNS))
         return stored.rdd
 
     def _of_frame(self, schema):
         chosen, columns = self.select_columns(schema)
         chosen, read = with_plain_names(chosen, partial(read_tables, schema, columns))
-        return chosen.mapInArrow(read, sql_schema(PACKED_COLUMNS)).rdd.map(of_row)
+        return fix_order(chosen).mapInArrow(read, sql_schema(PACKED_COLUMNS)).rdd.map(of_row)
 
     def select_columns(self, schema):
         """Returns the DataFrame of the needed columns, and their names."""

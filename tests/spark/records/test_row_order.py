@@ -1,0 +1,98 @@
+"""Rows that a shuffle delivers come in a fixed order, those that their user sorted in his."""
+
+from itertools import chain
+
+import numpy as np
+import pytest
+from pyspark.ml.functions import array_to_vector
+from pyspark.sql import functions as F
+
+from sparkdl.nn import Dense, NetworkConf, Output
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.records.row_order import fix_order, is_unordered
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+
+COUNT, ROWS = 60, "id long, features array<float>, label int"
+
+
+def rows_of(spark, order=range(COUNT)):
+    """Returns records in an order of their ids, in two partitions."""
+    rows = [(k, [float(k % 7), float(k % 5), float(k % 3)], k % 4) for k in order]
+    return spark.createDataFrame(rows, ROWS).coalesce(2)
+
+
+def small(spark):
+    return F.broadcast(
+        spark.createDataFrame([(k, f"name {k}") for k in range(4)], "label int, n string")
+    )
+
+
+SPREAD = {
+    "by a number": lambda data, _: data.repartition(3),
+    "by a column": lambda data, _: data.repartition(3, "label"),
+    "by range": lambda data, _: data.repartitionByRange(3, "id"),
+    "rebalanced": lambda data, _: data.hint("rebalance"),
+    "filtered": lambda data, _: data.repartition(3).filter("id > 3").select("features", "label"),
+    "named": lambda data, _: data.repartition(3).alias("other"),
+    "distinct": lambda data, _: data.dropDuplicates(["id"]),
+    "grouped": lambda data, _: data.groupBy("id").agg(F.first("features"), F.first("label")),
+    "joined": lambda data, _: data.join(data.select("id").hint("merge"), "id"),
+    "spread after sorting": lambda data, _: data.orderBy("id").repartition(3),
+    "cached": lambda data, _: data.repartition(3).cache(),
+    "of an RDD": lambda data, spark: spark.createDataFrame(data.rdd.repartition(3), ROWS),
+}
+FIXED = {
+    "as given": lambda data, _: data,
+    "fewer partitions": lambda data, _: data.coalesce(1),
+    "a broadcast join": lambda data, spark: data.join(small(spark), "label"),
+    "sorted": lambda data, _: data.orderBy("id"),
+    "sorted by partition": lambda data, _: data.repartition(3).sortWithinPartitions("id"),
+    "sorted, then fewer columns": lambda data, _: data.orderBy("id").drop("id").filter("label > 0"),
+    "cached": lambda data, _: data.cache(),
+    "an RDD": lambda data, spark: spark.createDataFrame(data.rdd, ROWS),
+}
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_cached(spark):
+    yield
+    spark.catalog.clearCache()
+
+
+@pytest.mark.parametrize("kind", SPREAD)
+def test_rows_of_a_shuffle_are_sorted(kind, spark):
+    assert is_unordered(SPREAD[kind](rows_of(spark), spark))
+
+
+@pytest.mark.parametrize("kind", FIXED)
+def test_rows_in_order_are_not(kind, spark):
+    given = FIXED[kind](rows_of(spark), spark)
+    assert not is_unordered(given)
+    assert fix_order(given) is given
+
+
+@pytest.mark.parametrize("column", ["features", "vector"])
+def test_rows_come_in_one_order_however_they_arrive(column, spark):
+    arrivals = []
+    for order in (range(COUNT), reversed(range(COUNT))):
+        data = rows_of(spark, order)
+        data = data.withColumn("vector", array_to_vector("features"))
+        spread = data.repartition(3, "label").select("id", column)
+        arrivals.append((spread.rdd.glom().collect(), fix_order(spread).rdd.glom().collect()))
+    (first, first_fixed), (second, second_fixed) = arrivals
+    assert first != second  # so there is something to mend
+    assert first_fixed == second_fixed
+    assert sorted(chain(*first_fixed)) == sorted(chain(*first))
+
+
+@pytest.mark.parametrize("aggregation", ["driver", "peers"])
+def test_a_fit_has_the_same_weights_however_rows_arrive(aggregation, spark):
+    ends = []
+    for order in (range(COUNT), reversed(range(COUNT))):
+        data = rows_of(spark, order).repartition(2, "label")
+        conf = NetworkConf(layers=[Dense(units=5), Output(units=4)], input_shape=(3,), seed=2)
+        master = ParameterAveraging(workers=2, batch_size_per_worker=4, aggregation=aggregation)
+        fitted = SparkNetwork(spark, conf, master)
+        fitted.fit(data, epochs=1)
+        ends.append(np.array(fitted.network.state.params))
+    np.testing.assert_array_equal(*ends)
