@@ -158,6 +158,7 @@ def global_pool(node):
 
 def batch_normalization(node):
     node.only(training_mode=0)
+    node.need(len(node.outputs) == 1, "training, with statistics as outputs,")
     node.need(len(node.shape()) != 2, f"an example of shape {node.shape()}")
     names = enumerate(("gamma", "beta", "mean", "variance"), 1)
     weights = {name: node.constant(i) for i, name in names}

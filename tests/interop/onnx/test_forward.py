@@ -54,6 +54,8 @@ def cases():
         yield [node("ReduceSum", "x", axes=[1, 2], keepdims=0)], IMAGE, {}, opset
         yield [node("Flatten", "x", axis=2)], IMAGE, {}, opset
         yield [node("LSTM", "x", "w", "r", hidden_size=3)], STEPS, LSTM, opset
+    begun = LSTM | {"c": np.full((1, 3, 3), 0.9, np.float32)}  # cells beyond the clip
+    yield [node("LSTM", "x", "w", "r", "", "", "", "c", hidden_size=3, clip=0.3)], STEPS, begun, 14
     yield [node("Upsample", "x", mode="linear", scales=[1.0, 1.0, 2.0, 3.0])], IMAGE, {}, 7
     yield UP, IMAGE, DOUBLE, 9
     yield inside(node("Upsample", "x", "s", to="z", mode="linear")), IMAGE, DOUBLE | YES, 9

@@ -584,6 +584,14 @@ def test_what_would_be_other_numbers_is_refused(name, tmp_path):
         read_onnx(saved(model(*REFUSED[name]), tmp_path))
 
 
+def test_a_batch_norm_of_opset_9_that_trains_is_refused(tmp_path):
+    weights = {name: drawn(i, 3) ** 2 for i, name in enumerate("gbmv")}
+    trains = helper.make_node("BatchNormalization", ["x", *"gbmv"], ["y", "m2", "v2", "m3", "v3"])
+    made = model([trains], IMAGE, weights, opset=9)
+    with pytest.raises(UnsupportedError, match="training, with statistics as outputs, is not"):
+        read_onnx(saved(made, tmp_path))
+
+
 def test_one_error_lists_all_nodes_that_are_not_supported(tmp_path):
     nodes = [
         node("Det", "x", to="a"),

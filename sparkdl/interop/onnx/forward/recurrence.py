@@ -138,7 +138,7 @@ def lstm_step(cell, x, h, c):
     f = 1 - i if cell.options.get("input_forget") else cell.call(0, f + (pf * c).astype(c.dtype))
     c = f * c + i * cell.call(1, g)
     o = cell.call(0, o + (po * c).astype(c.dtype))
-    return [o * cell.call(2, c), c]
+    return [o * cell.functions[2](c), c]  # the clip is for gates only, as in onnxruntime
 
 
 RECURRENCE = {
