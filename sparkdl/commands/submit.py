@@ -164,6 +164,12 @@ def executors(arguments, master, known):
                 "the cores of each executor"
             )
         count, key = count * int(cores), "spark.cores.max"
+        given = settings(arguments.set).get(key, str(count))
+        if given != str(count):
+            raise ConfigError(
+                f"--set {key} must be left out with --executors and a standalone master, got "
+                f"{given!r} and {arguments.executors} executors with {cores} cores each"
+            )
     wanted = {
         key: count,
         "spark.executor.cores": arguments.cores,

@@ -153,6 +153,11 @@ MISTAKES = [
         )
     ),
     ([*STANDALONE, "--executors", "2"], "--cores must be given with --executors"),
+    (
+        [*STANDALONE, "--executors", "4", "--cores", "2", "--set", "spark.cores.max=2"],
+        "--set spark.cores.max must be left out with --executors and a standalone master, got '2' "
+        "and 4 executors with 2 cores each",
+    ),
     *(
         (
             [*STANDALONE, "--executors", "2", "--set", f"spark.executor.cores={cores}"],
