@@ -168,7 +168,7 @@ class LiveModel(Conf):
 
     def _check_options_without_effect(self) -> None:
         """Raises ConfigError for options that a framework's optimizer does not support."""
-        for name, nothing in (("l1", 0), ("l2", 0), ("clipping", None), ("constraints", ())):
+        for name, nothing in (("l1", 0), ("l2", 0), ("constraints", ())):
             if getattr(self, name) != nothing:
                 raise ConfigError(
                     f"{type(self).__name__}.{name} must be {nothing!r} with "

@@ -12,6 +12,7 @@ from sparkdl.nn.execution.initial_vectors import initial_slots
 from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
 from sparkdl.nn.execution.kept_programs import PROGRAMS
 from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.execution.replica_programs import clipping_program
 from sparkdl.nn.inputs.columns import (
     columns_of,
     features_batch,
@@ -35,6 +36,7 @@ class LiveReplica(Replica):
         )
         self.head = Replica(conf.head, backend, strict)
         self._slope = lru_cache(PROGRAMS)(partial(input_gradient_program, self.head))
+        self._clipping = lru_cache(1)(partial(clipping_program, self))
 
     def _build(self):
         """Builds the model; returns [(name, array)] of trained and of untrained variables."""
@@ -104,6 +106,8 @@ class LiveReplica(Replica):
         first = t == 1 or (self._optimizer is None and not self.slots.any())
         if self._optimizer is None:
             self._optimizer = self._build_optimizer()
+        if self.conf.clipping is not None:
+            self._clipping().run({})
         self._move(np.divide(rate, self.conf.base_rate), int(t), first)
 
     def forward(self, features, outputs=(), states=None, size=None):
@@ -128,7 +132,9 @@ class LiveReplica(Replica):
     def programs(self, batch_size):
         """Returns two programs: for the loss's gradient by the model's output, and for the update.
 
-        With the framework's optimizer there is only the first.
+        With the framework's optimizer, that for the update only clips the gradient, if wanted.
         """
         slope = self._slope(nominal_shapes(self.conf.head, batch_size))
-        return (slope,) if self.conf.has_own_optimizer else (slope, self._update())
+        if not self.conf.has_own_optimizer:
+            return slope, self._update()
+        return (slope,) if self.conf.clipping is None else (slope, self._clipping())

@@ -30,8 +30,8 @@ class TorchModel(LiveModel):
     Its parameters and buffers live in the flat vectors that masters exchange. torch computes the
     module and its gradients; sparkdl computes the loss and the optimizer's steps, and connects the
     workers. So averaging, all-reduce, parameter servers, codecs, checkpoints, evaluation and
-    `predict` work as for any network. Clipping and penalties are options here, not torch's; the
-    optimizer is sparkdl's, or torch's with `torch_optimizer`.
+    `predict` work as for any network. Clipping is an option here, not torch's; penalties are,
+    too, with sparkdl's optimizers. The optimizer is sparkdl's, or torch's with `torch_optimizer`.
 
     Executors need torch. They receive the function `make` by cloudpickle; saved models hold only
     its name, so a process that loads one must first create a TorchModel with that function. torch's
@@ -86,9 +86,9 @@ class TorchModel(LiveModel):
         OPTIMIZER,
         "Function of the module that builds a torch optimizer, used instead of `optimizer`: "
         "`lambda module: torch.optim.AdamW(module.parameters(), lr=1e-3)`. Its state is "
-        "exchanged and saved like that of sparkdl's optimizers. Penalties and clipping are then "
-        "up to it, and ParameterServer does not support it. Parameters that a batch does not "
-        "reach have a gradient of zeros.",
+        "exchanged and saved like that of sparkdl's optimizers. `clipping` comes before its step; "
+        "penalties are up to it, and ParameterServer does not support it. Parameters that a batch "
+        "does not reach have a gradient of zeros.",
         default=None,
     )
     torch_scheduler: Any = option(

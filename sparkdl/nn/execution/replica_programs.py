@@ -97,6 +97,14 @@ def compile_update(replica, update, vectors, slots, groups=None):
     return compile_graph(replica, inputs, outputs, bindings)
 
 
+def clipping_program(replica):
+    """Returns the program that clips the gradient in place, for optimizers of other frameworks."""
+    conf, grad = replica.conf, tensor("grad", replica.grad.shape)
+    outputs = {"new:grad": conf.clipping.clip(grad, conf.params_layout)}
+    bindings = {"grad": replica.grad, "new:grad": replica.grad}
+    return compile_graph(replica, {"grad": grad}, outputs, bindings)
+
+
 def scale_of(replica):
     """Returns {name: view} of the loss scale's state, including the count of skipped updates."""
     views = replica.arrays()[1]

@@ -26,8 +26,11 @@ def by_groups(module):
 TWINS = {"Sgd": sgd, "Momentum": momentum, "Adam": adamw}  # for the optimizers in master_table
 
 
-def train(module, optimizer, batches, scheduler=None):
-    """Trains by torch and returns the learning rates of the first parameter group."""
+def train(module, optimizer, batches, scheduler=None, clip=None):
+    """Trains by torch and returns the learning rates of the first parameter group.
+
+    `clip` clips the gradients of the parameters that it gets.
+    """
     torch, used = load_torch(), []
     for batch in batches:
         used.append(optimizer.param_groups[0]["lr"])
@@ -35,6 +38,8 @@ def train(module, optimizer, batches, scheduler=None):
         loss = torch.nn.functional.cross_entropy(module(x), torch.tensor(batch.labels).long())
         optimizer.zero_grad()
         loss.backward()
+        if clip is not None:
+            clip(module.parameters())
         optimizer.step()
         if scheduler is not None:
             scheduler.step()

@@ -9,7 +9,7 @@ import pytest
 from sparkdl.engine.backends import base
 from sparkdl.errors import ConfigError
 from sparkdl.interop.torch import module_device
-from sparkdl.nn import Adam
+from sparkdl.nn import Adam, ClipNorm
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.network import Network
 from sparkdl.training.workers.local import LocalWorkers
@@ -34,6 +34,10 @@ OPTIMIZERS = {
     },
     "torch's, without state": {
         "torch_optimizer": lambda module: torch.optim.SGD(module.parameters(), lr=0.1)
+    },
+    "torch's, after clipping": {
+        "torch_optimizer": lambda module: torch.optim.SGD(module.parameters(), lr=0.5),
+        "clipping": ClipNorm(limit=0.05),
     },
 }
 MODULES = {"lenet": normed, "transformer": None}

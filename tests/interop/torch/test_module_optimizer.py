@@ -9,14 +9,14 @@ from sparkdl.errors import ConfigError
 from sparkdl.interop.torch import TorchModel
 from sparkdl.interop.torch.module_device import tensors_of
 from sparkdl.interop.torch.module_optimizer import ModuleOptimizer
-from sparkdl.nn import Adam, ClipNorm, Sgd, conf_from_json
+from sparkdl.nn import Adam, ClipNorm, ClipValue, Sgd, conf_from_json
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import Network
 from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.interop.torch.modules import Partitions, model, transformer, whole_lenet
-from tests.interop.torch.optimizers import TWINS, adamw, by_groups, sgd, train
+from tests.interop.torch.optimizers import TWINS, adamw, by_groups, momentum, sgd, train
 from tests.interop.torch.test_torch_replica import (
     Kill,
     Stop,
@@ -72,6 +72,43 @@ def test_a_smaller_rate_is_one_of_all_groups():
         replica.step(batch, conf.rate_at(0, 0) / 4, t)
     assert conf.rate_at(0, 0) == 0.05
     assert_close(replica.params, vector_of(module, conf), 1e-5)
+
+
+CLIPPINGS = {  # a limit that these gradients exceed, and torch's function
+    "of the norm": (ClipNorm(limit=0.05), lambda p: torch.nn.utils.clip_grad_norm_(p, 0.05)),
+    "of values": (ClipValue(limit=0.002), lambda p: torch.nn.utils.clip_grad_value_(p, 0.002)),
+    "of a large norm": (ClipNorm(limit=1e6), lambda p: torch.nn.utils.clip_grad_norm_(p, 1e6)),
+}
+
+
+@pytest.mark.parametrize("name", CLIPPINGS)
+def test_clipping_comes_before_the_optimizer_as_in_torch(name):
+    clipping, clip = CLIPPINGS[name]
+    conf = model("lenet", torch_optimizer=by_groups, clipping=clipping)
+    data = Partitions("lenet", [40])
+    [batch] = data.read(data.splits()[0])
+    module = first_module(conf)
+    train(module, by_groups(module), [batch] * 7, clip=clip)
+    params = params_of_two_processes(conf, batch, 7)
+    assert_close(params, vector_of(module, conf), 1e-5)
+    plain = params_of_two_processes(replace(conf, clipping=None), batch, 7)
+    assert (np.abs(params - plain).max() < 1e-3) == ("large" in name)
+    assert conf_from_json(conf.to_json()).clipping == clipping
+    assert len(Network(conf).replica.programs(4)) == 2
+
+
+@pytest.mark.slow
+def test_workers_clip_the_gradient_of_the_joint_batch(crews):
+    row, workers, data = MASTERS["all-reduce"], crews(2), Partitions("lenet", UNEVEN)
+    master, (clipping, clip) = replace(row.master, **row.joint), CLIPPINGS["of the norm"]
+    conf = model("lenet", torch_optimizer=momentum, clipping=clipping)
+    network = fit(conf, master, workers, data, epochs=1)
+    blocks = workers.load(
+        data, schema_of(conf), master.records_per_block, replace(master, seed=conf.seed)
+    )
+    module = first_module(conf)
+    train(module, momentum(module), joint_batches(master, blocks, workers, conf, 0), clip=clip)
+    assert_close(network.state.params, vector_of(module, conf), 1e-5)
 
 
 @pytest.mark.parametrize("name", by_kind([name for name in JOINT if name in WHOLE]))
@@ -237,7 +274,6 @@ REFUSED = {
     "no function": ({"torch_optimizer": 3}, "torch_optimizer must be a function of the module"),
     "two": ({"optimizer": Adam(learning_rate=0.1)}, "optimizer must be left out with"),
     "a penalty": ({"l2": 0.1}, "l2 must be 0 with torch_optimizer, got 0.1; set it in the"),
-    "clipping": ({"clipping": ClipNorm(limit=1.0)}, "clipping must be None with torch_optimizer"),
 }
 
 

@@ -81,9 +81,9 @@ class KerasModel(LiveModel):
         ),
         "Function without arguments that builds a Keras optimizer, used instead of `optimizer`: "
         "`lambda: keras.optimizers.AdamW(1e-3)`. Its state is exchanged and saved like that of "
-        "sparkdl's optimizers. Penalties and clipping are then up to it, its learning rate is a "
-        "number or a Keras schedule that sparkdl also has, and ParameterServer does not support "
-        "it.",
+        "sparkdl's optimizers. `clipping` comes before its step; penalties are up to it, its "
+        "learning rate is a number or a Keras schedule that sparkdl also has, and ParameterServer "
+        "does not support it.",
         default=None,
     )
 

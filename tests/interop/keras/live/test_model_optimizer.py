@@ -77,6 +77,20 @@ def test_each_moves_a_model_as_keras_does_and_goes_on_from_its_state(name):
     assert np.abs(params - vector_of(first_model(conf))).max() > 1e-3
 
 
+def clipping_momentum():
+    return keras.optimizers.SGD(0.05, momentum=0.9, global_clipnorm=0.05)
+
+
+def test_clipping_comes_before_the_optimizer_as_in_keras():
+    conf, batch = model(keras_optimizer=momentum, clipping=ClipNorm(limit=0.05)), one_batch()
+    theirs = first_model(conf)
+    train(theirs, clipping_momentum(), [batch] * 5)
+    params = params_of_two_processes(conf, batch, 5)
+    assert_close(params, vector_of(theirs), 1e-5)
+    plain = params_of_two_processes(replace(conf, clipping=None), batch, 5)
+    assert np.abs(params - plain).max() > 1e-3
+
+
 def test_a_smaller_rate_is_the_optimizers():
     conf, batch = model(keras_optimizer=momentum), one_batch()
     theirs = first_model(conf)
@@ -202,7 +216,6 @@ REFUSED = {
     "integers": ({"keras_optimizer": lambda: keras.optimizers.Adafactor(0.1)}, "float32, got bias"),
     "two": ({"optimizer": Adam(learning_rate=0.1)}, "optimizer must be left out with keras_optim"),
     "a penalty": ({"l2": 0.1}, "l2 must be 0 with keras_optimizer, got 0.1; set it in the"),
-    "clipping": ({"clipping": ClipNorm(limit=1.0)}, "clipping must be None with keras_optimizer"),
 }
 
 
