@@ -22,7 +22,7 @@ def main(arguments=None):
     module = importlib.import_module(f"sparkdl.commands.{options.module}")
     try:
         getattr(module, options.command)(options)
-        sys.stdout.flush()
+        print(end="", flush=True)  # nothing where there is no stdout
     except SparkdlError as error:
         if options.traceback:
             raise

@@ -127,6 +127,13 @@ def test_a_reader_that_has_ended_is_no_error(run, unbuffered):
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+def test_a_command_without_an_output_ends_well(run, monkeypatch):
+    """`sparkdl train ... >&-`: Python has no stdout then, and a fit of hours ended with an error."""
+    with monkeypatch.context() as context:
+        context.setattr(sys, "stdout", None)
+        assert cli.main(["summary", "--conf", "run.yaml"]) == 0
+
+
 def test_another_broken_pipe_is_not_hidden_where_output_is_in_memory(run, monkeypatch):
     """An output without a descriptor raised its own error."""
 
