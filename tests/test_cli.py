@@ -128,7 +128,7 @@ def test_a_reader_that_has_ended_is_no_error(run, unbuffered):
 
 
 def test_a_command_without_an_output_ends_well(run, monkeypatch):
-    """`sparkdl train ... >&-`: Python has no stdout then, and a fit of hours ended with an error."""
+    """`sparkdl train ... >&-`: Python has no stdout then, and a fit ended with an error."""
     with monkeypatch.context() as context:
         context.setattr(sys, "stdout", None)
         assert cli.main(["summary", "--conf", "run.yaml"]) == 0
