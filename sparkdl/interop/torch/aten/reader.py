@@ -20,6 +20,7 @@ from sparkdl.interop.torch.aten.node import AtenNode, NetworkParts, Place
 from sparkdl.interop.torch.aten.rules import RULES
 from sparkdl.interop.torch.aten.sequence_rules import LastStates
 from sparkdl.interop.torch.aten.trained_arrays import is_trained, one_row
+from sparkdl.interop.torch.aten.training_calls import export_training, training_options
 from sparkdl.interop.torch.aten.whole_numbers import check_whole
 from sparkdl.interop.torch.module_arrays import load_torch
 from sparkdl.interop.translated_network import state_with
@@ -97,11 +98,13 @@ def read_module(module, example_inputs, *, loss=None, **options):
             more = tuple(repeat_first(torch, one) for one in inputs)
             expected_of_more = outputs_of_others(module, more)
         exported = torch.export.export(module, inputs)
+        trained = export_training(torch, module, inputs)
     finally:
         for part, trains in modes:
             part.training = trains
     dtype = options.get("dtype", "float32")
     translation = ModuleTranslation(exported, module, inputs, torch, dtype)
+    translation.in_training = training_options(exported.graph, trained, module)
     translation.run()
     net = translation.net(loss, options)
     check_outputs(net, inputs, expected)
@@ -115,7 +118,7 @@ class ModuleTranslation:
 
     def __init__(self, exported, module, inputs, torch, dtype="float32"):
         self.graph, self.torch, self.size = exported.graph, torch, len(inputs[0])
-        self.dtype = dtype
+        self.dtype, self.in_training = dtype, {}
         self.attentions = find_attentions(exported.graph, module)
         self.values, self.refused = {}, []
         tensors = {**exported.state_dict, **exported.constants}
@@ -269,6 +272,8 @@ class ModuleTranslation:
         schema = node.target._schema.arguments
         named = {a.name: a.default_value for a in schema if a.has_default_value()}
         named |= dict(zip((a.name for a in schema), args, strict=False)) | kwargs
+        options = {"train": True} | self.in_training.get(node, {})
+        named |= {name: options[name] for name in ("train", "dropout_p") if name in options}
         if "input" not in named and isinstance(named.get("self"), Place):
             named["input"] = named["self"]
         value = node.meta["val"]

@@ -220,12 +220,13 @@ def same(node):
 
 
 def dropout(node):
-    return node.add(nn.Dropout(rate=node["p"]), node.place()) if node["p"] else node.place()
+    drops = node["p"] and node["train"]
+    return node.add(nn.Dropout(rate=node["p"]), node.place()) if drops else node.place()
 
 
 def feature_dropout(node):
     """Drops whole channels; a row's channels are its numbers."""
-    if not node["p"] or len(node.place().shape) == 1:
+    if not node["p"] or not node["train"] or len(node.place().shape) == 1:
         return dropout(node)
     return in_time_order(node, nn.SpatialDropout(rate=node["p"]))
 

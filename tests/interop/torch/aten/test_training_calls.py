@@ -1,0 +1,84 @@
+"""What modules call in training only: dropout is kept, and a warning names all else."""
+
+import pytest
+
+from sparkdl.interop.torch import read_module
+
+torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
+functional = torch.nn.functional
+
+
+class Calls(torch.nn.Module):
+    """A module that calls a function of itself and of what a linear layer returns."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.linear, self.norm = torch.nn.Linear(6, 6), torch.nn.BatchNorm1d(6)
+        self.drop, self.function = torch.nn.Dropout(0.3), function
+
+    def forward(self, x):
+        return self.function(self, self.linear(x))
+
+
+def attention(module, x):
+    q, rate = x.reshape(-1, 2, 3), 0.4 if module.training else 0.0
+    return functional.scaled_dot_product_attention(q, q, q, dropout_p=rate).reshape(-1, 6)
+
+
+def rates(function):
+    """Returns the dropout rates of the network that is read."""
+    net = read_module(Calls(function), (torch.randn(4, 6),))
+    layers = [vertex.layer for vertex in net.network.conf.vertices]
+    return [layer.rate for layer in layers if layer.type_name == "Dropout"]
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        (lambda m, x: m.norm(m.drop(x)), [0.3]),
+        (lambda m, x: functional.dropout(x, 0.2, m.training), [0.2]),
+        (lambda m, x: functional.dropout(m.drop(x), 0.2, False), [0.3]),
+        (attention, [0.4]),
+    ],
+)
+def test_what_drops_out_in_training_is_what_drops_out_here(function, wanted, caplog):
+    assert rates(function) == wanted
+    assert "in training than" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (
+            lambda m, x: m.drop(x) if m.training else x,
+            "in training only it calls ['dropout of drop'",
+        ),
+        (lambda m, x: x if m.training else x.softmax(1), "in evaluation only it calls ['softmax']"),
+        (
+            lambda m, x: x * (2 if m.training else 3),
+            "training only it calls ['mul']; in evaluation",
+        ),
+    ],
+)
+def test_a_branch_on_training_is_named(function, says, caplog):
+    assert rates(function) == []
+    assert says in caplog.text
+
+
+def test_a_module_without_an_export_in_training_is_read(caplog):
+    def fail(module, x):
+        if module.training:
+            raise ValueError("not now")
+        return x.relu()
+
+    assert rates(fail) == []
+    assert "cannot be exported in training mode" in caplog.text and "not now" in caplog.text
+
+
+def test_the_module_keeps_its_mode():
+    module = Calls(lambda m, x: m.norm(x))
+    module.drop.eval()
+    counted = int(module.norm.num_batches_tracked)
+    read_module(module, (torch.randn(4, 6),))
+    assert module.training and not module.drop.training
+    assert int(module.norm.num_batches_tracked) == counted
