@@ -5,6 +5,7 @@ from functools import partial
 import pyarrow
 from pyspark import TaskContext
 
+from sparkdl.data.source import has_weight, require_weight
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import NoRecords
 from sparkdl.spark.inference.arrow_map import with_plain_names
@@ -18,7 +19,8 @@ from sparkdl.training.workers.contribution import Failure
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
 COLUMNS = (
-    "partition int, position int, count long, nbytes long, number long, packed binary, error string"
+    "partition int, position int, count long, nbytes long, has_weight boolean, number long, "
+    "packed binary, error string"
 )
 ARROW = arrow_schema(COLUMNS)
 MERGES = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"
@@ -45,10 +47,11 @@ class PackedFrame:
         Raises
         ------
         DataError
-            For the first unusable record, or if there are none.
+            For the first unusable record, or if there are none, or none with a weight above 0.
         """
+        figures = "partition", "count", "nbytes", "has_weight", "error"
         with clear_errors("reading the data"):  # summed here: a single job, without a shuffle
-            rows = self.frame.select("partition", "count", "nbytes", "error").collect()
+            rows = self.frame.select(*figures).collect()
         rows.sort(key=lambda row: row["partition"])
         for *_, error in rows:
             if error is not None:
@@ -58,6 +61,7 @@ class PackedFrame:
             counts[partition] += count
         if not sum(counts):
             raise NoRecords("there are no records to train on: every partition is empty")
+        require_weight(row["has_weight"] for row in rows)
         return counts, sum(row[2] for row in rows)
 
     def close(self):
@@ -93,7 +97,8 @@ def packed_row(partition, position, item, number=None):
     row = {"partition": partition, "position": position, "number": number, "count": 0, "nbytes": 0}
     if isinstance(item, Failure):
         return row | {"error": error_to_text(item.error)}
-    return row | {"count": len(item), "nbytes": item.nbytes, "packed": pack_batch(item)}
+    row |= {"count": len(item), "nbytes": item.nbytes, "has_weight": has_weight(item)}
+    return row | {"packed": pack_batch(item)}
 
 
 def as_table(row):
