@@ -178,7 +178,8 @@ def check_network(
     if kind_of_output(output) == VALUES or not is_flat(output):
         raise ConfigError(
             f"{kind}.network must end in classes, got {output.name} with {output.layer.loss}; "
-            "Output(units=3) has three, SparkNetworkRegressor is for values"
+            "Output(units=3) has three; SparkNetworkRegressor is for values, SparkNetworkEstimator "
+            "also for several yes-or-no labels"
         )
     for param in params:
         values = stage.getOrDefault(param) if stage.isDefined(param) else None

@@ -31,7 +31,7 @@ def to_network(value: Any) -> str | Network:
         return value
     if isinstance(value, Conf):
         return json.dumps(value.to_dict())
-    if isinstance(value, str):
+    if isinstance(value, str) and "{" in value:
         return json.dumps(conf_of(value).to_dict())
     raise TypeError(f"network must be {NETWORKS}, got {brief(value)}{cure_for_model(value)}")
 

@@ -127,7 +127,7 @@ def test_images_of_sparks_own_source(spark, tmp_path):
     frame = spark.read.format("image").load(str(tmp_path)).withColumn("name", name)
     frame = frame.withColumn("label", F.split("name", "[.]")[0].cast("int") % 3)
     flat = F.udf(lambda name: bgr[name].ravel().astype(float).tolist(), "array<float>")("name")
-    frame = frame.withColumn("flat", flat).repartition(2, "name").cache()
+    frame = frame.withColumn("flat", flat).coalesce(2).cache()  # no shuffle: rows stay in order
     layers = [Conv2D(filters=2, kernel_size=2, activation="tanh"), Output(units=3)]
     conf = NetworkConf(input_shape=(3, 4, 5), layers=layers, seed=4)
     options = {"network": conf, "preprocessing": Scale(factor=1 / 255), "maxIter": 2, **SMALL}
@@ -231,6 +231,11 @@ def test_evaluators_of_two_classes_rank_by_their_probability(data):
 REFUSED = {
     "no network": ({"network": None}, ConfigError, "SparkNetworkClassifier.network must be given"),
     "values": ({"network": values_conf()}, ConfigError, "must end in classes, got .*Regressor"),
+    "several yes-or-no labels": (
+        {"network": classes_conf(2, loss="sigmoid_cross_entropy")},
+        ConfigError,
+        "SparkNetworkEstimator also for several yes-or-no labels",
+    ),
     "no such column": ({"featuresCol": "feature"}, DataError, "has no column 'feature'; columns"),
     "texts": ({"labelCol": "kind"}, DataError, "outputCol='kind_index'.*labelCol='kind_index'"),
     "one number": ({"featuresCol": "label"}, DataError, "VectorAssembler puts"),

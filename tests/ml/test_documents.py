@@ -48,7 +48,13 @@ def test_a_network_with_weights_stays_what_it_is():
 
 REFUSED = {
     "a network": (to_network, 3, TypeError, "network must be a NetworkConf, .* got 3"),
-    "no JSON": (to_network, "lenet", ConfigError, "not valid JSON"),
+    "no JSON": (
+        to_network,
+        "lenet",
+        TypeError,
+        "network must be .* the JSON of a conf, got 'lenet'",
+    ),
+    "half a network": (to_network, '{"layers": ', ConfigError, "not valid JSON"),
     "a master": (to_master, Scale(), TypeError, "master must be a TrainingMaster or its JSON"),
     "no such master": (to_master, "AllReduce", ConfigError, "AllReduceSGD"),
     "half a master": (to_master, '{"type": ', ConfigError, "master must be JSON, got"),
