@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -224,16 +224,33 @@ def output_shape(module: Any, spec: ModuleSpec) -> tuple[int, ...]:
 
 def output_of_zeros(module: Any, spec: ModuleSpec) -> Any:
     """Returns a module's output in eval mode for two examples of zeros; ShapeError if it fails."""
+    try:
+        return run_on_zeros(module, spec)
+    except Exception as error:
+        mask = " and a mask of steps" if spec.padding == MASK else ""
+        raise ShapeError(
+            f"TorchModel.make must give a module that takes {spec.input_shape} of "
+            f"{spec.input_type}{mask}, got {error}{input_cure(module, spec)}"
+        ) from error
+
+
+def run_on_zeros(module: Any, spec: ModuleSpec) -> Any:
+    """Returns a module's output in eval mode for two examples of zeros."""
     torch = load_torch()
     module.eval()
     x = input_tensor(np.zeros((2, *spec.input_shape)), spec)
     mask = [torch.ones(x.shape[:2], dtype=torch.bool)] if spec.padding == MASK else []
-    try:
-        with torch.no_grad():
-            return module(x, *mask)
-    except Exception as error:
-        cure = "; write reshape for view, or channels_last=False" if spec.channels_last else ""
-        taken = f"{spec.input_shape}{' and a mask of steps' * len(mask)}"
-        raise ShapeError(
-            f"TorchModel.make must give a module that takes {taken}, got {error}{cure}"
-        ) from error
+    with torch.no_grad():
+        return module(x, *mask)
+
+
+def input_cure(module: Any, spec: ModuleSpec) -> str:
+    """Returns what makes a module take its input, for an error, or "" if that is unknown."""
+    if spec.channels_last:
+        return "; write reshape for view, or channels_last=False"
+    other = "float32" if spec.input_type == "int64" else "int64"
+    with suppress(Exception):
+        run_on_zeros(module, spec._replace(input_type=other))
+        what = "ids, as of an Embedding, need" if other == "int64" else "it takes"
+        return f"; {what} input_type={other!r}"
+    return ""

@@ -195,7 +195,13 @@ REFUSED = {
     "no function": ({"make": 3}, ConfigError, "must be a function without arguments"),
     "no module": ({"make": lambda: 3}, ConfigError, "must return a torch.nn.Module, got 3"),
     "doubles": ({"make": lambda: nn.Linear(4, 3).double()}, ConfigError, "float32 on the CPU"),
-    "other input": ({"input_shape": (5,)}, ShapeError, "takes \\(5,\\)"),
+    "other input": ({"input_shape": (5,)}, ShapeError, r"takes \(5,\) of float32, got .*[^'\"]$"),
+    "ids as floats": (
+        {"make": transformer, "input_shape": (6,)},
+        ShapeError,
+        r"takes \(6,\) of float32, got .*; ids, as of an Embedding, need input_type='int64'$",
+    ),
+    "floats as ids": ({"input_type": "int64"}, ShapeError, "; it takes input_type='float32'$"),
     "two outputs": (
         {"make": lambda: nn.LSTM(4, 3)},
         ShapeError,
