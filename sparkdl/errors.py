@@ -166,6 +166,6 @@ class BoundedRepr(Repr):
 
 
 def brief(value: Any) -> str:
-    """Returns `value` as text of at most 100 characters."""
-    text = BoundedRepr().repr(value)
+    """Returns `value` as text of at most 100 characters, on one line."""
+    text = " ".join(line.strip() for line in BoundedRepr().repr(value).splitlines())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -209,3 +209,13 @@ TEXTS = [
 @pytest.mark.parametrize("error, text", TEXTS)
 def test_a_text_without_words_names_its_class(error, text):
     assert errors.text_of(error) == text
+
+
+class Lines:
+    def __repr__(self):
+        return "Adam (\n  lr: 0.1\n)"
+
+
+def test_a_value_of_several_lines_is_shown_on_one():
+    assert errors.brief(Lines()) == "Adam ( lr: 0.1 )"
+    assert errors.brief("two\nlines") == r"'two\nlines'"

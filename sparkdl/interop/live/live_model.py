@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Choice, Instance, Of, dataclass, option
+from sparkdl.config import Choice, Instance, Member, Of, dataclass, option
 from sparkdl.config.field_types import OptionalAnyOf, OptionalSeveral, Several
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, brief
 from sparkdl.interop.live.array_shapes import ArrayShapes
 from sparkdl.interop.live.output_activation import layers_before
 from sparkdl.interop.live.padding import check_padding, takes_steps
@@ -39,6 +39,7 @@ class LiveModel(Conf):
 
     builds: ClassVar[str]  # class name for messages
     optimizer_option: ClassVar[str]  # option with the maker of a framework's optimizer
+    optimizer_example: ClassVar[str]  # value of that option as code, for errors
 
     input_shape: Several[int] = option(ExampleShape(), "Shape of one example.")
     input_type: str = option(
@@ -89,6 +90,17 @@ class LiveModel(Conf):
         "it is built to find out.",
         default=None,
     )
+
+    @classmethod
+    def expand_shorthands(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Returns the options; raises ConfigError if `optimizer` is the framework's."""
+        given = options.get("optimizer")
+        if is_foreign(given, cls.optimizer_option.partition("_")[0]):
+            raise ConfigError(
+                f"{cls.__name__}.optimizer must be an optimizer of sparkdl, got {brief(given)}; "
+                f"write {cls.optimizer_option}={cls.optimizer_example}"
+            )
+        return super().expand_shorthands(options)
 
     def describe(self) -> tuple[Shape, Any, Any]:
         """Builds a model; returns its (output shape, parameters, buffers)."""
@@ -221,6 +233,14 @@ class LiveModel(Conf):
     def input_shapes(self) -> Shapes:
         """{name of the input: shape of one example}"""
         return {INPUT: self.input_shape}
+
+
+def is_foreign(given: Any, framework: str) -> bool:
+    """Returns whether an object or class is the framework's, or a function of the user's."""
+    kind = given if isinstance(given, type) else type(given)
+    if issubclass(kind, Member):
+        return False
+    return callable(given) or any(k.__module__.partition(".")[0] == framework for k in kind.__mro__)
 
 
 @dataclass(frozen=True, kw_only=True)

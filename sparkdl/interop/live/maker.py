@@ -46,6 +46,11 @@ class Maker:
     def __str__(self) -> str:
         return self.reference
 
+    @property
+    def is_class(self) -> bool:
+        """Whether the function is a class, or a class with some of its arguments."""
+        return isinstance(getattr(self._function, "func", self._function), type)
+
     def __call__(self, *arguments: Any) -> Any:
         """Calls the function; raises ConfigError if this process does not have it."""
         if self.code is None:
@@ -96,12 +101,21 @@ def receive(reference: str, code: bytes | None, owner: str, name: str = "make") 
 
 @dataclass(frozen=True, kw_only=True)
 class MakerOption(Requirement):
-    """A function, or its reference in a document; `takes` describes its arguments."""
+    """A function, or its reference in a document.
+
+    Parameters
+    ----------
+    takes : str
+        The function's arguments.
+    example : str
+        A function as code, for errors.
+    """
 
     owner: str
     builds: str
     name: str = "make"
     takes: str = "without arguments"
+    example: str = ""
 
     @property
     def phrase(self) -> str:
@@ -116,5 +130,6 @@ class MakerOption(Requirement):
             return _known.get((value, self.name), Maker(value, owner=self.owner, name=self.name))
         if isinstance(value, Maker):
             return value
-        made = callable(value)
-        return maker_of(value, self.owner, self.name) if made else self.refuse(value, where)
+        if callable(value):
+            return maker_of(value, self.owner, self.name)
+        self.refuse(value, where, f"write {self.example}" if self.example else "")

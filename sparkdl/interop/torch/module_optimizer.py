@@ -9,6 +9,8 @@ from sparkdl.errors import ConfigError, brief
 from sparkdl.interop.live.live_model import MODULE
 from sparkdl.interop.torch.module_arrays import ModuleSpec, build_module, load_torch, trained
 
+WRITTEN = "lambda module: torch.optim.AdamW(module.parameters(), lr=1e-3)"  # for errors
+
 
 class ModuleOptimizer:
     """The optimizer of a module whose parameters and gradients are views of vectors.
@@ -129,11 +131,11 @@ def build_optimizer(make: Any, module: Any) -> Any:
     ConfigError
         If it is no torch.optim.Optimizer, or omits trained parameters.
     """
-    torch, optimizer = load_torch(), make(module)
+    torch, optimizer = load_torch(), call_maker(make, module)
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise ConfigError(
             f"TorchModel.torch_optimizer must return a torch.optim.Optimizer, got "
-            f"{brief(optimizer)} from {make}"
+            f"{brief(optimizer)} from {make}; write {WRITTEN}"
         )
     moved = {id(p) for group in optimizer.param_groups for p in group["params"]}
     left = [name for name, p in trained(module) if id(p) not in moved]
@@ -144,6 +146,19 @@ def build_optimizer(make: Any, module: Any) -> Any:
             "requires_grad_(False)"
         )
     return optimizer
+
+
+def call_maker(make: Any, module: Any) -> Any:
+    """Returns what `make` builds; ConfigError if it is a class that takes no module."""
+    try:
+        return make(module)
+    except TypeError as error:
+        if not make.is_class:
+            raise
+        raise ConfigError(
+            "TorchModel.torch_optimizer must be a function of the module, got a class, which takes "
+            f"parameters, from {make}; write {WRITTEN}"
+        ) from error
 
 
 def state_of(optimizer: Any, module: Any) -> list[tuple[str, Any]]:
@@ -180,10 +195,29 @@ def describe_optimizer(make: Any, spec: ModuleSpec) -> tuple[float, Any]:
         parameter.grad = torch.zeros_like(parameter)
     try:
         optimizer.step()
+        state = tuple((name, tuple(array.shape)) for name, array in state_of(optimizer, module))
+        rate, options = float(optimizer.param_groups[0]["lr"]), options_of(optimizer)
+        optimizer.step()
     except (TypeError, RuntimeError, AssertionError) as error:  # a closure, other gradients, a GPU
         raise ConfigError(
             "TorchModel.torch_optimizer must build an optimizer whose step() takes no arguments "
             f"and gradients as they are, got {type(optimizer).__name__}: {error}"
         ) from error
-    state = tuple((name, tuple(array.shape)) for name, array in state_of(optimizer, module))
-    return float(optimizer.param_groups[0]["lr"]), state
+    changed = [key for key, value in options_of(optimizer).items() if value != options.get(key)]
+    if changed:
+        raise ConfigError(
+            "TorchModel.torch_optimizer must build an optimizer whose state is in its tensors, got "
+            f"{type(optimizer).__name__}, which changes {changed[0][1]!r} of a group at each step; "
+            "neither workers nor checkpoints would have that number"
+        )
+    return rate, state
+
+
+def options_of(optimizer: Any) -> dict[tuple[int, str], str]:
+    """Returns {(group, option): value as text} of an optimizer."""
+    return {
+        (place, key): repr(value)
+        for place, group in enumerate(optimizer.param_groups)
+        for key, value in group.items()
+        if key != "params"
+    }

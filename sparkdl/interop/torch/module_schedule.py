@@ -10,7 +10,7 @@ from sparkdl.config import dataclass, option
 from sparkdl.errors import ConfigError, brief
 from sparkdl.interop.live.maker import MakerOption
 from sparkdl.interop.torch.module_arrays import load_torch, new_module, seeded
-from sparkdl.interop.torch.module_optimizer import build_optimizer
+from sparkdl.interop.torch.module_optimizer import WRITTEN, build_optimizer
 from sparkdl.nn.schedules import Schedule
 
 PARAMS, RATE = "params", "lr"  # keys of a torch parameter group
@@ -21,12 +21,14 @@ OPTIMIZER = MakerOption(
     builds="torch.optim.Optimizer",
     name="torch_optimizer",
     takes="of the module",
+    example=WRITTEN,
 )
 SCHEDULER = MakerOption(
     owner="TorchModel",
     builds="torch.optim.lr_scheduler.LRScheduler",
     name="torch_scheduler",
     takes="of the optimizer",
+    example="lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, step_size=100)",
 )
 
 

@@ -17,7 +17,7 @@ from sparkdl.interop.torch.module_arrays import (
     first_values,
     load_torch,
 )
-from sparkdl.interop.torch.module_optimizer import describe_optimizer
+from sparkdl.interop.torch.module_optimizer import WRITTEN, describe_optimizer
 from sparkdl.interop.torch.module_schedule import MODULE, OPTIMIZER, SCHEDULER, ModuleSchedule
 from sparkdl.nn.schedules import Schedule
 from sparkdl.nn.schedules.base import PER
@@ -59,6 +59,7 @@ class TorchModel(LiveModel):
 
     builds: ClassVar[str] = "torch.nn.Module"
     optimizer_option: ClassVar[str] = "torch_optimizer"
+    optimizer_example: ClassVar[str] = WRITTEN
 
     make: Any = option(
         MODULE,

@@ -1,6 +1,7 @@
 """Modules train with torch's own optimizers; masters give the same weights as one process."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -272,6 +273,26 @@ REFUSED = {
     ),
     "nothing": ({"torch_optimizer": lambda module: None}, "must return a torch.optim.Optimizer"),
     "no function": ({"torch_optimizer": 3}, "torch_optimizer must be a function of the module"),
+    "an optimizer": (
+        {"torch_optimizer": torch.optim.SGD([torch.zeros(1)])},
+        r"must be a function of .* or None, got SGD.*; write lambda module: torch.optim.AdamW\(mod",
+    ),
+    "a class": (
+        {"torch_optimizer": torch.optim.AdamW},
+        r"must be a function of the module, got a class, .*AdamW; write lambda module: torch",
+    ),
+    "a class with options": (
+        {"torch_optimizer": partial(torch.optim.AdamW, lr=0.1)},
+        r"must be a function of the module, got a class, .*; write lambda module: torch.optim",
+    ),
+    "an optimizer as sparkdl's": (
+        {"torch_optimizer": None, "optimizer": torch.optim.AdamW([torch.zeros(1)])},
+        r"optimizer must be .*, got AdamW.*; write torch_optimizer=lambda module: torch.optim",
+    ),
+    "a class as sparkdl's": (
+        {"torch_optimizer": None, "optimizer": torch.optim.AdamW},
+        "optimizer must be .*AdamW.*; write torch_optimizer=lambda module: torch.optim.AdamW",
+    ),
     "two": ({"optimizer": Adam(learning_rate=0.1)}, "optimizer must be left out with"),
     "a penalty": ({"l2": 0.1}, "l2 must be 0 with torch_optimizer, got 0.1; set it in the"),
 }

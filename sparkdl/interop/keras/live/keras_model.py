@@ -9,7 +9,7 @@ import numpy as np
 
 from sparkdl.config import Boolean, Choice, Optional, dataclass, option
 from sparkdl.interop.keras.live.load import BACKENDS, current_backend
-from sparkdl.interop.keras.live.model_optimizer import describe_optimizer
+from sparkdl.interop.keras.live.model_optimizer import WRITTEN, describe_optimizer
 from sparkdl.interop.keras.live.outputs import masks_steps, output_shape
 from sparkdl.interop.keras.live.variables import (
     build_model,
@@ -60,6 +60,7 @@ class KerasModel(LiveModel):
 
     builds: ClassVar[str] = "keras.Model"
     optimizer_option: ClassVar[str] = "keras_optimizer"
+    optimizer_example: ClassVar[str] = WRITTEN
 
     make: Any = option(
         MakerOption(owner="KerasModel", builds="keras.Model"),
@@ -77,7 +78,10 @@ class KerasModel(LiveModel):
     )
     keras_optimizer: Any = option(
         MakerOption(
-            owner="KerasModel", builds="keras.optimizers.Optimizer", name="keras_optimizer"
+            owner="KerasModel",
+            builds="keras.optimizers.Optimizer",
+            name="keras_optimizer",
+            example=WRITTEN,
         ),
         "Function without arguments that builds a Keras optimizer, used instead of `optimizer`: "
         "`lambda: keras.optimizers.AdamW(1e-3)`. Its state is exchanged and saved like that of "

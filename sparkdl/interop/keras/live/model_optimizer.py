@@ -19,6 +19,7 @@ REFUSED = {  # options, and the cure
     "Adam(ema_decay=0.999), instead of keras_optimizer",
     "gradient_accumulation_steps": "masters accumulate: AllReduceSGD(accumulate=4)",
 }
+WRITTEN = "lambda: keras.optimizers.AdamW(1e-3)"  # for errors
 BASE = 1.0  # rate given to an optimizer with a schedule; see LiveModel.base_rate
 
 

@@ -208,6 +208,14 @@ REFUSED = {
         {"keras_optimizer": growing},
         "a schedule that sparkdl has too, got .*: decay_rate=1.5 is not",
     ),
+    "an optimizer": (
+        {"keras_optimizer": keras.optimizers.SGD()},
+        r"must be a function without .* or None, got .*; write lambda: keras.optimizers.AdamW\(1",
+    ),
+    "an optimizer as sparkdl's": (
+        {"keras_optimizer": None, "optimizer": keras.optimizers.SGD()},
+        r"optimizer must be .*, got .*; write keras_optimizer=lambda: keras.optimizers.AdamW\(1e-3",
+    ),
     "nothing": ({"keras_optimizer": lambda: None}, "must return a keras.optimizers.Optimizer"),
     "means": (
         {"keras_optimizer": lambda: keras.optimizers.SGD(0.1, use_ema=True)},
