@@ -5,17 +5,24 @@ import pytest
 
 from sparkdl.nn import NetworkConf, forward, initial_params
 from sparkdl.nn.layers import (
+    LSTM,
+    Activation,
     AddedLoss,
     Dropout,
     EmbeddingSequence,
+    Flatten,
     Frozen,
     GlobalPool,
     Masking,
+    MaxPool3D,
     Output,
     Permute,
+    Reduce,
+    Rescaling,
     Reshape,
     Subset,
     TimeDistributed,
+    ZeroPadding3D,
 )
 from sparkdl.nn.layers.core.run import Run
 
@@ -84,6 +91,33 @@ def test_words_that_are_taken_out_of_sentences_keep_their_mask():
 def test_sentences_whose_words_stand_in_one_row_are_there_where_a_word_is():
     run = documents(IDS, Reshape(shape=(3, 6)), pool=AddedLoss())[0]
     np.testing.assert_array_equal(run().masks["sentences"], (IDS > 0).any(2))
+
+
+VIDEO = {
+    "nothing": [],
+    "an activation": [Activation(function="tanh")],
+    "dropout": [Dropout(rate=0.5)],
+    "a frozen layer": [Frozen(layer=Rescaling(scale=2.0))],
+    "a border": [ZeroPadding3D(amount=((0, 0), (1, 1), (0, 0)))],
+    "pooling": [MaxPool3D(size=(1, 2, 1))],
+    "a slice": [Subset(axis=1, start=1, stop=2)],
+    "a sum of images": [Reduce(axis=3)],
+}
+
+
+@pytest.mark.parametrize("between", VIDEO)
+def test_padding_after_images_does_not_count_behind_layers_over_all_steps(between, rng):
+    """Layers over (T, C, H, W) dropped the mask, so that the LSTM took padding for steps."""
+
+    def predictions(x, steps, mask=None):
+        images = [Reshape(shape=(steps, 2, 2, 2)), TimeDistributed(layer=Flatten())]
+        stack = [images[0], *VIDEO[between], images[1], LSTM(units=3, return_sequences=False)]
+        conf = NetworkConf(input_shape=(steps, 8), layers=[*stack, Output(units=2)], seed=1)
+        params = conf.params_layout.views(initial_params(conf).astype(float))
+        return forward(conf, params, {}, x, masks={"features": mask}).logits
+
+    x, mask = rng.normal(size=(2, 4, 8)), np.array([[1.0, 1, 1, 0], [1, 1, 1, 0]])
+    np.testing.assert_allclose(predictions(x, 4, mask), predictions(x[:, :3], 3), rtol=1e-12)
 
 
 def test_masking_at_each_step_hides_the_steps_within(rng):

@@ -45,6 +45,10 @@ class Reduce(Layer):
     def lists_steps(self, in_shape: Shape) -> bool:
         return self.axis == 1 and len(in_shape) == 2
 
+    def out_mask(self, mask: Value, in_shape: Shape) -> Value:
+        """Returns the mask if its steps, and something within each, remain."""
+        return None if mask is None or len(mask.shape) > self.axis else mask
+
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         out = self.out_shape(tuple(x.shape[1:]))
         there = mask_over(x, run.mask) if self.mixes_steps(tuple(x.shape[1:])) else None

@@ -78,13 +78,14 @@ class Layer(Member, package="sparkdl.nn.layers"):
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         """Returns the output's mask (batch, T): the input's while there are as many steps.
 
-        A mask (batch, T, S), of the steps within each step, holds for (batch, T, S, F).
+        It holds for (batch, T, F), and for (batch, T, ...) such as a sequence of images. A mask
+        (batch, T, S), of the steps within each step, holds for (batch, T, S, F).
         """
         if mask is None:
             return None
-        out, axes = self.out_shape(in_shape), len(mask.shape)
-        steps_stay = tuple(out[: axes - 1]) == tuple(in_shape[: axes - 1])
-        return mask if len(out) == len(in_shape) == axes and steps_stay else None
+        out, axes = self.out_shape(in_shape), len(mask.shape) - 1
+        steps_stay = tuple(out[:axes]) == tuple(in_shape[:axes])
+        return mask if len(out) == len(in_shape) > axes and steps_stay else None
 
     def mixes_steps(self, in_shape: Any) -> bool:
         """Returns `sees_other_steps`, for an input of this shape."""

@@ -43,7 +43,8 @@ class MatMul(JoiningLayer):
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         """Returns the mask of a, whose steps are those of y."""
-        return mask[0] if not self.transpose_a and len(in_shape[0]) == 2 else None
+        moved = self.transpose_a and mask[0] is not None and len(mask[0].shape) == len(in_shape[0])
+        return None if moved else mask[0]
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         a, b = x

@@ -23,9 +23,10 @@ class JoiningLayer(Layer, abstract=True):
     multi_input: ClassVar = True
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
-        out = self.out_shape(in_shape)
-        masks = [m for m in mask if m is not None and len(m.shape) == len(out)]
-        return next((m for m in masks if tuple(m.shape[1:]) == tuple(out[:-1])), None)
+        out = tuple(self.out_shape(in_shape))
+        masks = [m for m in mask if m is not None and len(m.shape) <= len(out)]
+        masks.sort(key=lambda m: len(m.shape), reverse=True)  # those of steps within steps first
+        return next((m for m in masks if tuple(m.shape[1:]) == out[: len(m.shape) - 1]), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +74,11 @@ class Merge(JoiningLayer):
         return len(in_shape[0]) == 2 and self.axis_of(in_shape[0]) == 0
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
-        known = next((m for m in mask if m is not None), None)
-        if known is None or not self.joins_steps(in_shape):
+        known = [m for m in mask if m is not None]
+        of_steps = known and all(len(m.shape) == 2 for m in known)
+        if not of_steps or len(in_shape[0]) < 2 or self.axis_of(in_shape[0]) != 0:
             return super().out_mask(mask, in_shape)
-        ones = (np.ones((known.shape[0], shape[0]), known.dtype) for shape in in_shape)
+        ones = (np.ones((known[0].shape[0], shape[0]), known[0].dtype) for shape in in_shape)
         return ops.concat([n if m is None else m for m, n in zip(mask, ones)], 1)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:

@@ -98,15 +98,15 @@ class BatchNorm(TrainableLayer):
         beta = params["beta"] if self.shift else np.zeros(count, dtype)
         if not run.training:
             y = ops.normalize(rows, gamma, beta, *self.statistics(run), self.epsilon)
-        elif (mask := mask_of_rows(x, run.mask)) is None:
+        elif (mask := mask_over_rows(x, run.mask)) is None:
             y, mean, variance = ops.batch_norm(rows, gamma, beta, self.epsilon)
             number = prod(rows.shape) // count
             self.follow(run, mean, variance, number / max(number - 1, 1))
         else:
             mean, variance, number = masked_statistics(rows, mask)
-            seen = ops.greater(ops.sum(mask), 0.0)
             y = ops.normalize(rows, gamma, beta, mean, variance, self.epsilon)
-            self.follow(run, mean, variance, number / ops.maximum(number - 1, 1.0), seen)
+            unbiased = number / ops.maximum(number - 1, 1.0)
+            self.follow(run, mean, variance, unbiased, ops.greater(number, 0.0))
         return ops.reshape(y, x.shape)
 
     def statistics(self, run: Run) -> tuple[Value, Value]:
@@ -125,7 +125,7 @@ class BatchNorm(TrainableLayer):
     ) -> None:
         """Moves the buffers towards statistics; `widening` makes the variance unbiased.
 
-        Where `seen` is given and 0 they stay.
+        Where `seen`, (C,) or (1,), is given and 0 they stay.
         """
         if self.variance == "unbiased":
             variance = variance * widening
@@ -134,18 +134,31 @@ class BatchNorm(TrainableLayer):
         for name, new in news.items():
             old = run.buffers[name]
             moved = self.momentum * old + share * new
-            run.update(name, moved if seen is None else ops.where(seen, moved, old))
+            if seen is not None:
+                there = ops.max(seen, 0, keepdims=True) if name == "weight" else seen
+                moved = ops.where(there, moved, old)
+            run.update(name, moved)
 
 
-def mask_of_rows(x: Value, mask: Value) -> Value:
-    """Returns (n, 1), 1 for each row or step of x that counts; None for images."""
-    there = mask_over(x, mask) if len(x.shape) < 4 else None
-    return None if there is None else ops.reshape(there, (-1, 1))
+def mask_over_rows(x: Value, mask: Value) -> Value:
+    """Returns 1 for what counts: (n, 1) of rows or steps, (n, C, H, W) of images; None: all of it.
+
+    A mask of steps (batch, T) says nothing of images (batch, T, H, W) that they have become, as
+    one of images in TimeDistributed, (batch, C, H), does.
+    """
+    there = mask_over(x, mask)
+    if there is None or len(x.shape) > 3:
+        return there if there is None else ops.broadcast_to(there, x.shape)
+    return ops.reshape(there, (-1, 1))
 
 
-def masked_statistics(rows: Value, mask: Value) -> tuple[Value, Value, Value]:
-    """Returns (mean, variance, count) of the rows (n, C) with a mask (n, 1) of 1."""
-    count = ops.maximum(ops.sum(mask), 1.0)
-    mean = ops.div(ops.sum(ops.mul(rows, mask), 0), count)
-    away = ops.mul(ops.square(ops.sub(rows, mean)), mask)
-    return mean, ops.div(ops.sum(away, 0), count), count
+def masked_statistics(x: Value, mask: Value) -> tuple[Value, Value, Value]:
+    """Returns (mean, variance, count) of each channel, axis 1 of x, over the places of mask 1."""
+    axes = tuple(axis for axis in range(len(x.shape)) if axis != 1)
+    x = ops.cast(x, computing_dtype(x.dtype))
+    count = ops.sum(mask, axes)
+    divisor = ops.maximum(count, 1.0)
+    mean = ops.div(ops.sum(ops.where(mask, x, 0.0), axes), divisor)
+    away = ops.sub(x, ops.reshape(mean, (-1, *(1 for _ in axes[1:]))))
+    variance = ops.div(ops.sum(ops.where(mask, ops.square(away), 0.0), axes), divisor)
+    return mean, variance, count

@@ -74,7 +74,8 @@ class ScoredLayer(Layer, abstract=True):
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         """Returns the mask of a sequence's steps; labels have no nested steps."""
-        return None if mask is None or len(mask.shape) > 2 else super().out_mask(mask, in_shape)
+        of_steps = mask is not None and len(mask.shape) == len(self.out_shape(in_shape)) == 2
+        return super().out_mask(mask, in_shape) if of_steps else None
 
     def check(self, out_shape: Shape) -> None:
         """Raises ShapeError if the loss does not accept z of this shape."""

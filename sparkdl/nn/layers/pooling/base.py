@@ -108,7 +108,7 @@ class Pool(SpatialLayer, abstract=True):
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         if self.axes != 1 or mask is None:
-            return None
+            return super().out_mask(mask, in_shape)
         (padding,) = self.padding_of((mask.shape[1],))
         return window_mask(mask, self.size, self.step[0], padding, self.dilation)
 

@@ -50,7 +50,7 @@ class ZeroPadding(SpatialBorder, abstract=True):
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         """Returns the mask: padding exists if the step next to it does."""
         if self.axes != 1 or mask is None:
-            return None
+            return super().out_mask(mask, in_shape)
         ((before, after),), (n, steps) = sides(self.amount, 1), mask.shape
         ends = ops.slice(mask, (0, 0), (n, 1)), ops.slice(mask, (0, steps - 1), (n, steps))
         first, last = (
@@ -78,7 +78,7 @@ class Cropping(SpatialBorder, abstract=True):
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         if self.axes != 1 or mask is None:
-            return None
+            return super().out_mask(mask, in_shape)
         return crop_margins(mask, self.margins()[:2])
 
 

@@ -55,7 +55,7 @@ class Subset(Layer):
         return len(in_shape) == 2 and self.axis_of(in_shape) == 0
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
-        if mask is None or len(mask.shape) != len(in_shape):
+        if mask is None or len(mask.shape) > len(in_shape):
             return None
         axis = 1 + self.axis_of(in_shape)
         return self.part(mask, axis) if axis < len(mask.shape) else mask

@@ -96,12 +96,14 @@ class TimeDistributed(Wrapper):
 
 
 def masks_of_steps(x: Value, mask: Value) -> tuple[Value, ...]:
-    """Returns the mask for the layer inside, which accepts masks of rows or sequences."""
+    """Returns the mask for the layer inside: all that is within a padding step is padding."""
     if mask is None:
         return ()
     if len(mask.shape) > 2:
         return (rows(mask),)
-    return (rows(over_features(mask)),) if len(x.shape) == 3 else ()
+    inside = x.shape[2:-1] or (1,)
+    wide = ops.reshape(mask, (*mask.shape, *(1 for _ in inside)))
+    return (rows(ops.broadcast_to(wide, (*mask.shape, *inside))),)
 
 
 def hand_on(results: LayerResults, run: Run, x: Value) -> None:

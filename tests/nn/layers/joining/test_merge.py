@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.nn import GraphConf, Vertex, forward, initial_params
-from sparkdl.nn.layers import GlobalPool, Merge, Output
+from sparkdl.nn.layers import ElementWise, GlobalPool, Merge, Output
 
 A, B = np.array([[1.0, 1, 0, 0], [1, 1, 1, 1]]), np.array([[1.0, 0, 0], [1, 1, 0]])
 SHAPES = ((4, 2), (3, 2))
@@ -26,7 +26,6 @@ def test_masks_are_joined_along_the_steps(row, axis):
 
 def test_along_the_features_the_first_mask_stays():
     assert Merge().out_mask((None, A), ((4, 2), (4, 3))) is A
-    assert Merge(axis=0).out_mask((A, None), ((4, 2, 2), (3, 2, 2))) is None
 
 
 def test_padding_of_joined_sequences_is_not_averaged_in(rng):
@@ -41,3 +40,17 @@ def test_padding_of_joined_sequences_is_not_averaged_in(rng):
     for i in range(2):
         there = [x[name][i][masks[name][i] > 0] for name in x]
         np.testing.assert_allclose(found[i], np.concatenate(there).mean(0), rtol=1e-12)
+
+
+def test_masks_of_sequences_of_images_go_on():
+    """They were lost, so that a recurrent layer behind took padding for steps."""
+    shapes = ((4, 2, 3, 3), (4, 1, 3, 3))
+    assert Merge(axis=1).out_mask((None, A), shapes) is A
+    assert ElementWise().out_mask((A, None), shapes[:1] * 2) is A
+    joined = Merge(axis=0).out_mask((A, None), ((4, 2, 2), (3, 2, 2)))
+    np.testing.assert_array_equal(joined, np.hstack([A, np.ones((2, 3))]))
+
+
+def test_the_mask_of_steps_within_steps_goes_before_that_of_the_steps():
+    words = np.ones((2, 4, 3))
+    assert ElementWise().out_mask((A, words), ((4, 3, 2),) * 2) is words

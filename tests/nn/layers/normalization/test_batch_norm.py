@@ -99,6 +99,23 @@ def test_padded_steps_do_not_count_at_each_step_by_itself(rng):
     np.testing.assert_allclose(run.updates["mean"], there.mean(0))
 
 
+@pytest.mark.parametrize("variance", ["biased", "unbiased"])
+@pytest.mark.parametrize("shape", [(5, 3), (3, 4, 2), (3, 1, 2, 2)], ids=str)
+def test_padded_sequences_and_images_do_not_count_in_steps_of_them(shape, variance, rng):
+    """They did: only the mask of rows in steps was passed on to the layer inside."""
+    x, mask = rng.normal(2, 3, size=(2, 4, *shape)), np.array([[1, 1, 1, 0], [1, 0, 0, 0]], float)
+    x[mask == 0] = np.nan
+    layer = BatchNorm(momentum=0.0, variance=variance)
+    params = {"gamma": rng.normal(size=3), "beta": rng.normal(size=3)}
+    buffers = {"mean": np.zeros(3), "variance": np.ones(3)}
+    run = Run(training=True, seed=0, buffers=buffers, masks=(mask,))
+    y = TimeDistributed(layer=layer).forward(params, x, run)
+    alone = Run(training=True, seed=0, buffers=buffers)
+    np.testing.assert_allclose(y[mask == 1], layer.forward(params, x[mask == 1], alone))
+    for name, value in alone.updates.items():
+        np.testing.assert_allclose(run.updates[name], value)
+
+
 @pytest.mark.parametrize("debias", [False, True])
 def test_without_a_step_running_statistics_stay(debias, rng):
     layer = BatchNorm(debias=debias, variance="unbiased")
