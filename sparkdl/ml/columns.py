@@ -76,8 +76,11 @@ def name_each(
         return dict(zip(columns, names, strict=True))
     if names == [default]:
         return {column: column for column in columns}
+    is_table = param == "featuresCol" and len(columns) == 1
+    cure = "; VectorAssembler puts several columns of numbers together" if is_table else ""
     raise ConfigError(
-        f"{type(owner).__name__}.{param} must name a column for each of {columns}, got {given}"
+        f"{type(owner).__name__}.{param} must name a column for each of {columns}, got "
+        f"{given}{cure}"
     )
 
 

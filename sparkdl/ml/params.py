@@ -108,13 +108,19 @@ class StageParams(HasMaster, HasPreprocessing):
         return super().copy(converted)
 
     def _set(self, **values: Any) -> Self:
-        """Sets Params by name; None, where it stands for a default, leaves a Param out."""
-        given = {}
-        for name, value in values.items():
-            if value is None and (name in NONE_IS_DEFAULT or not self.hasDefault(name)):
-                self.clear(self.getParam(name))
-            else:
-                given[name] = value
+        """Sets Params by name; None, where it stands for a default, leaves a Param out.
+
+        Raises ConfigError for None elsewhere.
+        """
+        given = {name: value for name, value in values.items() if value is not None}
+        for name in values.keys() - given.keys():
+            if name not in NONE_IS_DEFAULT and self.hasDefault(name):
+                default = self._defaultParamMap[self.getParam(name)]
+                raise ConfigError(
+                    f"{type(self).__name__}.{name} must have a value, got None; leave it out for "
+                    f"the default {default!r}"
+                )
+            self.clear(self.getParam(name))
         return super()._set(**given)
 
 

@@ -93,6 +93,8 @@ def test_a_name_that_was_set_or_is_there_is_read_though_it_is_the_default(choose
 def test_another_number_is_refused():
     with pytest.raises(ConfigError, match="Owner.featuresCol must name .* got a"):
         several_names(OWNER, branches(), "a", "label")
+    with pytest.raises(ConfigError, match="got .'a', 'b'.; VectorAssembler puts several columns"):
+        several_names(OWNER, classes_conf(), ["a", "b"], "label")
     with pytest.raises(ConfigError, match="Owner.labelCol must name a column for each of .'kind'"):
         several_names(OWNER, branches(), "features", ["c"])
     with pytest.raises(ConfigError, match="Owner.network must have one column of labels, got 2"):

@@ -131,6 +131,19 @@ def test_none_in_a_param_map_leaves_a_param_out():
     assert [param.name for param in other.params if other.isSet(param)] == ["maxIter"]
 
 
+@pytest.mark.parametrize("name, default", [("maxIter", "1"), ("predictionCol", "'prediction'")])
+def test_none_is_refused_where_it_is_no_default(name, default):
+    one = SparkNetworkClassifier()
+    match = f"^SparkNetworkClassifier.{name} must have a value, got None; .* the default {default}$"
+    for give in (
+        lambda: SparkNetworkClassifier(**{name: None}),
+        lambda: one.setParams(**{name: None}),
+        lambda: one.copy({one.getParam(name): None}),
+    ):
+        with pytest.raises(ConfigError, match=match):
+            give()
+
+
 def test_keys_of_a_param_map_are_params():
     match = "^SparkNetworkClassifier: keys of a param map must be Params .*got 'maxIter'"
     with pytest.raises(ConfigError, match=match):
