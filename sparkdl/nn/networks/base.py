@@ -241,14 +241,32 @@ class Conf(Config):
     def output_named(self, name: str | None) -> "PlacedLayer":
         """Returns the placed output with labels that has this name; None: the one that predicts.
 
-        Raises ConfigError for another name.
+        The name is that of the layer, or the one in `outputs_by_name`. Raises ConfigError for
+        another.
         """
         if name is None:
             return self.main
-        known = {place.name: place for place in self.outputs_with_labels}
+        known = {place.name: place for place in self.outputs_with_labels} | self.outputs_by_name
         if not isinstance(name, str) or name not in known:
+            known = self.outputs_by_name
             raise ConfigError(f"output must be one of {list(known)} or None, got {brief(name)}")
         return known[name]
+
+    @cached_property
+    def outputs_by_name(self) -> "dict[str, PlacedLayer]":
+        """{name in figures: placed output with labels}.
+
+        The loss layer "size/loss", which readers of other systems' models add to their output
+        "size", is "size".
+        """
+        places = self.outputs_with_labels
+        taken = [place.name for place in places]
+        short = [name.removesuffix("/loss") for name in taken]
+        names = [
+            one if one not in taken and short.count(one) == 1 else name
+            for one, name in zip(short, taken, strict=True)
+        ]
+        return dict(zip(names, places, strict=True))
 
     @cached_property
     def params_layout(self) -> Layout:

@@ -97,10 +97,10 @@ def metrics_of_others(conf, output=None):
     They have none where an output was chosen, or where there is only one. An output that reads
     what the main one reads, as Dice beside a cross entropy does, has the same figures but its loss.
     """
-    others = [p for p in conf.outputs_with_labels if p.name != conf.main.name]
-    others = others if output is None else []
-    counts = {p.name: other_evaluation(conf, p) for p in others}
-    return MetricCounts(counts, outputs={name: name for name in counts})
+    named = conf.outputs_by_name if output is None else {}
+    others = {name: place for name, place in named.items() if place.name != conf.main.name}
+    counts = {name: other_evaluation(conf, place) for name, place in others.items()}
+    return MetricCounts(counts, outputs={name: place.name for name, place in others.items()})
 
 
 def other_evaluation(conf, place):

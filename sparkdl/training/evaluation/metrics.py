@@ -125,7 +125,7 @@ def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Met
     if given is None:
         return Metrics(metrics_of_others(conf, output), {})
     evaluations, functions, outputs = {}, {}, {}
-    layers = [place.name for place in conf.outputs_with_labels]
+    layers = list(conf.outputs_by_name)
     for name, metric in by_name(given, layers).items():
         if isinstance(metric, str) and metric in layers:
             evaluations[name], outputs[name] = new_evaluation(conf, metric), metric

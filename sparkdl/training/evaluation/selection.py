@@ -58,7 +58,7 @@ def column_to_judge(conf, output=None):
     place = conf.output_named(output)
     column = conf.label_column(place)
     if column is None:
-        known = [one.name for one in conf.outputs_with_labels]
+        known = list(conf.outputs_by_name)
         says = f"{place.name} reads no labels, so there is nothing to evaluate it with"
         if known:
             says += f"; give output={known[0]!r} to evaluate, "

@@ -7,12 +7,13 @@ import sys
 import numpy as np
 import pytest
 
+from sparkdl.data import Batch
 from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
 from sparkdl.interop.keras import read_keras
 from sparkdl.nn import LossLayer
 from sparkdl.training.transfer import replace_output
 from tests.interop.keras.model_table import MODELS, WORDS, built
-from tests.interop.keras.models import answer, chain, drawn, keras, train
+from tests.interop.keras.models import answer, chain, draw_weights, drawn, keras, train
 from tests.support.tables import for_all, in_parts
 
 L = keras.layers
@@ -65,6 +66,46 @@ def test_models_are_those_of_keras(names, tmp_path):
             check_same(read_keras(str(tmp_path / file)), model, features, theirs=theirs)
 
     for_all(names, check)
+
+
+def of_two_outputs():
+    """Returns a compiled model of a class and a number, with penalties of its weights."""
+    x = keras.Input((4,), name="x")
+    h = L.Dense(5, activation="tanh", kernel_regularizer=keras.regularizers.L2(0.05))(x)
+    kind = L.Dense(3, activation="softmax", name="kind")(h)
+    size = L.Dense(1, name="size", kernel_regularizer=keras.regularizers.L1(0.02))(h)
+    model = draw_weights(keras.Model(x, [kind, size]))
+    model.compile(
+        keras.optimizers.SGD(0.1),
+        loss={"kind": "sparse_categorical_crossentropy", "size": "mae"},
+        loss_weights={"kind": 1.0, "size": 0.3},
+        metrics={"kind": ["accuracy"], "size": ["mse"]},
+    )
+    return model
+
+
+def test_figures_are_those_of_keras_without_its_penalties():
+    model, rng = of_two_outputs(), np.random.default_rng(2)
+    x, kind, size = drawn(1, 20, 4), rng.integers(0, 3, 20), drawn(3, 20, 1)
+    expected = model.evaluate(x, [kind, size], batch_size=20, verbose=0, return_dict=True)
+    columns = {"features": x, "kind": kind.astype(np.int32), "size": size}
+    batch = Batch(columns=columns, ids=np.arange(20, dtype=np.uint64))
+    network = read_keras(model).network
+    found = network.evaluate(batch).figures()
+    penalty = float(sum(model.losses))
+    assert penalty > 0.1
+    assert found["loss"] == pytest.approx(expected["loss"] - penalty, rel=1e-5)
+    assert found["accuracy"] == pytest.approx(expected["kind_accuracy"])
+    assert found["size/loss"] == pytest.approx(expected["size_loss"], rel=1e-5)
+    assert found["size/mse"] == pytest.approx(expected["size_mse"], rel=1e-5)
+    for name in ("size", "size/loss"):
+        alone = network.evaluate(batch, output=name).figures()
+        assert alone["loss"] == found["size/loss"] and alone["mse"] == found["size/mse"]
+    kind_alone = network.evaluate(batch, output="kind", metrics=["size"]).figures()
+    assert kind_alone["loss"] == pytest.approx(expected["kind_loss"], rel=1e-5)
+    assert kind_alone["size/mse"] == found["size/mse"]
+    with pytest.raises(ConfigError, match=r"output must be one of \['kind', 'size'\] or None"):
+        network.evaluate(batch, output="sizes")
 
 
 @pytest.mark.slow

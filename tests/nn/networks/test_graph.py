@@ -420,3 +420,23 @@ def test_labels_that_cannot_be_shared(name):
     options, says = NOT_SHARED[name]
     with pytest.raises(ConfigError, match=says):
         shared_labels(**options)
+
+
+def named_outputs(*names):
+    """Returns a network of losses with these names, of dense layers "size" and "kind"."""
+    build = GraphBuilder(x=(2,))
+    for source in ("size", "kind"):
+        build.add(Dense(units=1), "x", name=source)
+    for name in names:
+        build.add(LossLayer(loss="mse"), name.partition("/")[0], name=name)
+    return build.conf()
+
+
+def test_a_loss_has_the_name_of_what_it_is_of():
+    conf = named_outputs("size/loss", "kind/loss")
+    assert list(conf.outputs_by_name) == ["size", "kind"]
+    assert conf.output_named("kind").name == conf.output_named("kind/loss").name == "kind/loss"
+    mixed = GraphBuilder(x=(2,))
+    mixed.add(Output(units=1, loss="mse"), "x", name="size")
+    mixed.add(LossLayer(loss="mse"), "x", name="size/loss")
+    assert list(mixed.conf().outputs_by_name) == ["size", "size/loss"]
