@@ -12,7 +12,6 @@ from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.inputs.schema import label_of
 
 LARGEST = float(np.finfo(np.float32).max)  # the type of records' weights
-WEIGHTS = "give each record its weight, as a column"
 
 
 class Division(NamedTuple):
@@ -72,7 +71,8 @@ def class_weights(conf, factors):
     size = class_count(conf.label_columns[columns[0]]) if len(columns) == 1 else None
     if size is None:
         raise ConfigError(
-            f"class_weight must be left out where records do not have one class each; {WEIGHTS}"
+            "class_weight must be left out where records do not have one class each; "
+            f"{weights_cure(conf.label_columns)}"
         )
     known = isinstance(factors, dict) and all(
         is_number(scalar(one)) and 0 <= one < size and int(one) == one for one in factors
@@ -90,6 +90,18 @@ def class_weights(conf, factors):
             )
     all_factors = tuple(float(factors.get(n, 1)) for n in range(size))
     return ClassWeights(column=columns[0], factors=all_factors)
+
+
+def weights_cure(columns):
+    """Returns how to give records weights, for a network with these {column of labels: output}."""
+    if len(columns) < 2:
+        return 'give each record its weight, as a column: weights="w"'
+    of_classes = [name for name, place in columns.items() if class_count(place)]
+    name = (of_classes or list(columns))[0]
+    return (
+        f'give each record its weight for an output, as a column: weights={{"{name}": "w"}}, by '
+        f"the columns of labels {brief(list(columns))}"
+    )
 
 
 def class_count(place):

@@ -130,6 +130,13 @@ REGRESSION = perceptron(layers=[Dense(units=3), Output(units=3, loss="mse")])
 NO_LABELS = GraphConf(
     inputs={"x": (2,)}, vertices=[Vertex(name="d", layer=Dense(units=2), inputs="x")]
 )
+SEVERAL = GraphConf(
+    inputs={"x": (2,)},
+    vertices=[
+        Vertex(name="size", layer=Output(units=1, loss="mse"), inputs="x"),
+        Vertex(name="kind", layer=Output(units=3), inputs="x"),
+    ],
+)
 REFUSED = {
     "a share of 1": (CONF, {"share": 1.0}, r"validation_split must be a number in \(0, 1\), got 1"),
     "a share in percent": (CONF, {"share": 10}, "validation_split must be a number in"),
@@ -140,6 +147,11 @@ REFUSED = {
     "a truth": (CONF, {"class_weight": {True: 1}}, r"classes in \[0, 3\), got \{True: 1\}"),
     "nan": (CONF, {"class_weight": {np.nan: 1}}, r"classes in \[0, 3\), got \{nan: 1\}"),
     "no labels": (NO_LABELS, {"class_weight": {0: 1}}, "class_weight must be left out where"),
+    "two outputs": (
+        SEVERAL,
+        {"class_weight": {0: 1}},
+        r"where .*, as a column: weights=\{\"kind\": \"w\"\}, by .* \['size', 'kind'\]$",
+    ),
     "a negative factor": (
         CONF,
         {"class_weight": {1: -1}},
@@ -147,7 +159,11 @@ REFUSED = {
     ),
     "beyond float32": (CONF, {"class_weight": {1: 1e39}}, "a number >= 0 within float32, got 1e"),
     "beyond floats": (CONF, {"class_weight": {1: 10**400}}, "a number >= 0 within float32, got"),
-    "values": (REGRESSION, {"class_weight": {0: 2}}, "class_weight must be left out where"),
+    "values": (
+        REGRESSION,
+        {"class_weight": {0: 2}},
+        r"must be left out .*, as a column: weights=\"w\"$",
+    ),
 }
 
 
