@@ -20,11 +20,16 @@ class Roster:
         Host of this roster, for errors.
     stall_timeout : float
         Seconds that a wait may take while all workers are alive.
+
+    Attributes
+    ----------
+    hosts : {rank: host}
+        Of the workers that have connected, for errors.
     """
 
     def __init__(self, size, host, stall_timeout):
         self.size, self.host, self.stall_timeout = size, host, stall_timeout
-        self.active = set(range(size))
+        self.active, self.hosts = set(range(size)), {}
         self.failure = None
         self._lock, self._watchers, self._listeners = Lock(), [], []
 
@@ -85,8 +90,12 @@ class Roster:
             if remaining <= 0:
                 ranks = sorted(missing())
                 seconds = f"{self.stall_timeout:g} s"
-                what = f"waited {seconds} for {waiting_for} of ranks {ranks}, who are alive"
-                raise PeerError(min(ranks, default=None), self.host, what)
+                what = (
+                    f"the server on {self.host} waited {seconds} for {waiting_for} of ranks "
+                    f"{ranks}, who are alive"
+                )
+                rank = min(ranks, default=None)
+                raise PeerError(rank, self.hosts.get(rank, "an unknown host"), what)
             condition.wait(remaining)
 
     def _notify(self):

@@ -33,8 +33,9 @@ class Service:
 
     def attend(self, rank, sock):
         """Answers one worker's requests until it hangs up."""
-        timeout = self.shard.options.timeout
-        with Wire(sock, sock.getpeername()[0], timeout, rank=rank) as wire:
+        timeout, host = self.shard.options.timeout, sock.getpeername()[0]
+        self.shard.roster.hosts[rank] = host
+        with Wire(sock, host, timeout, rank=rank) as wire:
             connection = WorkerConnection(self, rank, wire)
             refusal = self._refusal(rank, connection)
             if refusal:

@@ -128,6 +128,13 @@ def test_random_requests_do_no_harm(mode):
             assert "error" not in answer or isinstance(answer["arguments"][-1], str)
 
 
+def test_a_worker_waited_for_is_named_with_the_host_that_it_connected_from():
+    with serving(stall_timeout=0.1) as (_, connect), connect(0) as first, connect(1) as second:
+        ask(second, {"verb": "pull", "keys": ["w"]})
+        answer, _ = ask(first, {"verb": "barrier"})
+    assert answer["arguments"][:2] == [1, "127.0.0.1"]
+
+
 def test_a_server_without_a_thread_for_answers_fails_the_store(monkeypatch):
     with serving(stall_timeout=20.0) as (server, connect), connect(1) as other:
         with no_thread(monkeypatch, "sparkdl-answers-0"), connect(0) as wire:

@@ -288,6 +288,15 @@ def test_patience_ends():
         shard.barrier(0)
 
 
+def test_who_is_waited_for_is_named_with_its_own_host():
+    shard = shard_of(size=2, stall_timeout=0.1)
+    server = shard.roster.host
+    for host in ("an unknown host", "10.0.0.7"):
+        with pytest.raises(PeerError, match=f"rank 1 on {host}: the server on {server} waited 0.1"):
+            shard.barrier(0)
+        shard.roster.hosts[1] = "10.0.0.7"
+
+
 def test_a_closed_store_holds_its_optimizer_no_longer():
     def update(key, value, gradient, slots):
         raise AssertionError("an update of a closed store")
