@@ -29,6 +29,7 @@ __init__.pyi declares them for type checkers and editors. Names that are clear o
 stay in its module: sparkdl.schedules.StepSchedule, sparkdl.losses.Huber.
 """
 
+import sys
 from importlib import import_module
 
 from sparkdl.conflict import warn_if_shadowed
@@ -107,6 +108,19 @@ EXPORTS = {
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
         NoSlots OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",
 }
+# Names of other parts, for the errors of those who look for them here.
+ELSEWHERE = {
+    "sparkdl.interop.caffe": "read_net read_solver",
+    "sparkdl.interop.dl4j": "read_dl4j",
+    "sparkdl.interop.keras": "KerasModel KerasPredictor read_keras trained_model write_keras",
+    "sparkdl.interop.onnx": "OnnxFunction OnnxPredictor read_onnx write_onnx",
+    "sparkdl.interop.torch": """
+        read_module read_torch read_transformer TorchModel TorchPredictor trained_module""",
+    "sparkdl.ml": """
+        SparkNetworkClassificationModel SparkNetworkClassifier SparkNetworkEstimator
+        SparkNetworkModel SparkNetworkRegressionModel SparkNetworkRegressor""",
+    "sparkdl.tune": "EnsembleModel Search TuneEstimator",
+}
 HOMES = {name: module for module, names in EXPORTS.items() for name in names.split()}
 # A star must not hide the package mlflow.
 __all__ = ["__version__", *(name for name in MODULES if name != "mlflow"), *HOMES]
@@ -118,16 +132,35 @@ def __getattr__(name):
     elif name in MODULES:
         value = import_module(f"sparkdl.{name}")
     else:
-        raise AttributeError(f"module 'sparkdl' has no attribute {name!r}{place_of(name)}")
+        raise missing_name(name)
     globals()[name] = value
     return value
 
 
+def missing_name(name):
+    """Returns the error for a name that is not here; it says from where to import it, if known.
+
+    `from sparkdl import X` loses the text of an AttributeError, so it gets an ImportError.
+    """
+    place, message = place_of(name), f"module 'sparkdl' has no attribute {name!r}"
+    if not place:
+        return AttributeError(message)
+    asks = sys._getframe(2).f_code.co_name  # what calls __getattr__
+    if asks == "_handle_fromlist":  # importlib's part of `from sparkdl import X`
+        message, kind = f"cannot import name {name!r} from 'sparkdl'", ImportError
+    else:
+        kind = AttributeError
+    return kind(f"{message}; write: from {place} import {name}")
+
+
 def place_of(name):
-    """Returns "; it is sparkdl.schedules.StepSchedule" for a class that is only in its module."""
+    """Returns the module to import a name from, "sparkdl.schedules" for StepSchedule, or ""."""
+    for module, names in ELSEWHERE.items():
+        if name in names.split():
+            return module
     for module in MODULES if name[:1].isupper() else ():
         if name in import_module(f"sparkdl.{module}").__all__:
-            return f"; it is sparkdl.{module}.{name}"
+            return f"sparkdl.{module}"
     return ""
 
 

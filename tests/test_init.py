@@ -151,7 +151,10 @@ def test_every_error_is_public():
 
 UNKNOWN = {
     "SparkNet": "has no attribute 'SparkNet'$",
-    "StepSchedule": "has no attribute 'StepSchedule'; it is sparkdl.schedules.StepSchedule",
+    "StepSchedule": "attribute 'StepSchedule'; write: from sparkdl.schedules import StepSchedule$",
+    "ClipNorm": "has no attribute 'ClipNorm'; write: from sparkdl.clipping import ClipNorm$",
+    "KerasModel": "attribute 'KerasModel'; write: from sparkdl.interop.keras import KerasModel$",
+    "SparkNetworkClassifier": "; write: from sparkdl.ml import SparkNetworkClassifier$",
     "nothing": "has no attribute 'nothing'$",
     "_private": "has no attribute '_private'$",
 }
@@ -161,6 +164,28 @@ UNKNOWN = {
 def test_an_unknown_name_is_an_attribute_error_that_says_where_it_is(name):
     with pytest.raises(AttributeError, match=UNKNOWN[name]):
         getattr(sparkdl, name)
+    assert not hasattr(sparkdl, name) and getattr(sparkdl, name, None) is None
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_import_of_an_unknown_name_says_the_same(name):
+    cure = UNKNOWN[name].partition("; ")[2] or r" from 'sparkdl' \(.*\)$"
+    with pytest.raises(ImportError, match=f"^cannot import name '{name}' from 'sparkdl'") as caught:
+        exec(f"from sparkdl import {name}")
+    assert re.search(cure, str(caught.value))
+
+
+@pytest.mark.parametrize("module", sparkdl.ELSEWHERE)
+def test_names_of_other_parts_are_there(module):
+    """As text, since these modules need libraries that may be missing."""
+    tree = ast.parse((ROOT / module.replace(".", "/") / "__init__.py").read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    there = {name.name for node in imports for name in node.names}
+    texts = [
+        n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and type(n.value) is str
+    ]
+    there |= {name for text in texts for name in text.split()}
+    assert {*sparkdl.ELSEWHERE[module].split()} <= there
 
 
 # Tools
