@@ -57,7 +57,9 @@ class Hosts:
         if left := self.left():
             wrong.append(f"processes left: {left}")
         restarts = count_losses(found.get("restarts", ()))
-        return Outcome(name, fault, striker.struck, *times, restarts, error, tuple(wrong))
+        return Outcome(
+            name, fault, "a source", striker.struck, *times, restarts, error, tuple(wrong)
+        )
 
     def hurting(self, do):
         def hurt(over):

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import psutil
+from pyspark.sql import SparkSession
 
 from sparkdl.errors import SparkdlError
 from sparkdl.spark import SparkNetwork
@@ -19,7 +20,7 @@ from tests.chaos.process_faults import LIMIT, PROCESS_FAULTS, hurting
 from tests.chaos.resource_faults import RESOURCE_FAULTS, spark_disk
 from tests.chaos.striker import Striker
 from tests.conftest import SMALL
-from tests.spark.networks import arrays, rich
+from tests.spark.networks import arrays, data, rich
 from tests.spark.slow import Slow
 from tests.spark.test_traces import cached, files
 from tests.support.fork_server import is_spawned
@@ -44,24 +45,29 @@ def local_cluster(only=tuple(FAULTS)):
 
 
 class LocalCluster:
-    """The cluster of a SparkContext, and its faults: {name: function of a worker's process}."""
+    """The cluster of a SparkContext, and its faults: {name: function of a worker's process}.
+
+    Fits read a source, or rows of a shuffle, which come in another order after a lost executor.
+    """
 
     def __init__(self, sc, faults):
         self.sc, self.faults, self._calm = sc, faults, {}
+        self.kinds = {"a source": self.source, "a shuffle": self.shuffle}
 
     def take_turn(self, seed):
         """Returns the Outcome of a fit with a fault, both drawn from this seed."""
         draw = random.Random(seed)
         name, fault = draw.choice(list(MASTERS)), draw.choice(list(self.faults))
         after = draw.randrange(2, RECORDS * EPOCHS // 8)
-        expected, before, start = self.calm(name), traces(self.sc), time.monotonic()
+        kind = random.Random(f"{seed}, data").choice(list(self.kinds))
+        expected, before, start = self.calm(name, kind), traces(self.sc), time.monotonic()
         error, history, wrong = "", None, []
         with tempfile.TemporaryDirectory() as folder:
             slow = Slow(folder, PAUSE)
             striker = Striker(slow, after, hurting(self.faults[fault], slow, draw.choice))
             striker.start()
             try:
-                net, history = self.fit(name, slow)
+                net, history = self.fit(name, kind, slow)
                 examples = [epoch.examples for epoch in history.epochs]
                 same = np.array_equal(net.network.state.params, expected)
                 wrong += wrongs(MASTERS[name], same, examples, [RECORDS] * EPOCHS)
@@ -79,24 +85,31 @@ class LocalCluster:
             wrong.append(f"left: {dict(left)}")
         restarts = count_losses(one.reason for one in history.restarts) if history else 0
         times = seconds, striker.wait
-        return Outcome(name, fault, striker.struck, *times, restarts, error, tuple(wrong))
+        return Outcome(name, fault, kind, striker.struck, *times, restarts, error, tuple(wrong))
 
-    def calm(self, name):
+    def calm(self, name, kind):
         """Returns the parameters of the fit without faults."""
-        if name not in self._calm:
-            self._calm[name] = self.fit(name, None)[0].network.state.params
-        return self._calm[name]
+        if (name, kind) not in self._calm:
+            self._calm[name, kind] = self.fit(name, kind, None)[0].network.state.params
+        return self._calm[name, kind]
 
-    def fit(self, name, transform):
-        """Returns (SparkNetwork, History) of a fit under a master from the table."""
+    def fit(self, name, kind, transform):
+        """Returns (SparkNetwork, History) of a fit of such data under a master of the table."""
         master = replace(MASTERS[name].master, workers=WORKERS)
         if master.resident:
             master = replace(master, timeout=LIMIT, stall_timeout=10 * LIMIT, snapshot_every=2)
         net = SparkNetwork(self.sc, rich(), master)
-        return net, net.fit(self.source(transform), epochs=EPOCHS, **self.options())
+        return net, net.fit(epochs=EPOCHS, **self.kinds[kind](transform), **self.options())
 
     def source(self, transform):
-        return arrays(RECORDS, 25, transform)
+        """Returns options of `fit`: data, and the transform if the data has none."""
+        return {"data": arrays(RECORDS, 25, transform)}
+
+    def shuffle(self, transform):
+        rows = [(x.tolist(), int(y)) for x, y in zip(*data(RECORDS), strict=True)]
+        spark = SparkSession.builder.getOrCreate()
+        frame = spark.createDataFrame(rows, "features array<float>, label int")
+        return {"data": frame.repartition(4), "transform": transform}
 
     def options(self):
         """Returns extra options for `fit`."""

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from sparkdl.data import Batch, Parquet, files, write_parquet
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.session import session
@@ -57,7 +59,7 @@ class OnYarn(LocalCluster):
         super().__init__(sc, {name: partial(FAULTS[name], hadoop) for name in only})
         self.hadoop, self.uri = hadoop, hadoop.hdfs.uri
 
-    def fit(self, name, transform):
+    def fit(self, name, kind, transform):
         self.hadoop.limit_bytes(None)
         for path in (DATA, KEPT):
             files.remove(f"{self.uri}{path}")
@@ -65,10 +67,14 @@ class OnYarn(LocalCluster):
         parts = [Batch.of(x[at : at + 25], y[at : at + 25], start=at) for at in (0, 25, 50)]
         for number, part in enumerate(parts):
             write_parquet(f"{self.uri}{DATA}/{number}", [part])
-        return super().fit(name, transform)
+        return super().fit(name, kind, transform)
 
     def source(self, transform):
-        return Parquet(f"{self.uri}{DATA}", transform=transform)
+        return {"data": Parquet(f"{self.uri}{DATA}", transform=transform)}
+
+    def shuffle(self, transform):
+        frame = SparkSession.builder.getOrCreate().read.parquet(f"{self.uri}{DATA}")
+        return {"data": frame.repartition(4), "transform": transform}
 
     def options(self):
         return {"checkpoints": Checkpoints(path=f"{self.uri}{KEPT}", every_rounds=2)}

@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 from sparkdl.training.workers.base import MORE_SLOTS
 
-COLUMNS = "turn", "master", "fault", "struck", "s", "longest wait", "restarts", "outcome", "wrong"
+COLUMNS = (
+    *("turn", "master", "fault", "data", "struck", "s", "longest wait", "restarts"),
+    *("outcome", "wrong"),
+)
 HEAD = f"| {' | '.join(COLUMNS)} |\n" + "|---" * len(COLUMNS) + "|"
 
 
@@ -13,7 +16,7 @@ class Outcome(NamedTuple):
 
     Parameters
     ----------
-    master, fault : str
+    master, fault, data : str
     struck : bool
         Whether the fit was still training when the fault was due.
     seconds : float
@@ -29,6 +32,7 @@ class Outcome(NamedTuple):
 
     master: str
     fault: str
+    data: str
     struck: bool
     seconds: float
     wait: float
@@ -40,7 +44,16 @@ class Outcome(NamedTuple):
         """Returns a row of Markdown."""
         struck, wrong = "yes" if self.struck else "no", "; ".join(self.wrong) or "nothing"
         times = f"{self.seconds:.0f}", f"{self.wait:.1f}", self.restarts
-        cells = turn, self.master, self.fault, struck, *times, self.error or "finished", wrong
+        cells = (
+            turn,
+            self.master,
+            self.fault,
+            self.data,
+            struck,
+            *times,
+            self.error or "finished",
+            wrong,
+        )
         return f"| {' | '.join(map(str, cells))} |"
 
 
