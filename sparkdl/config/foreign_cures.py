@@ -248,6 +248,13 @@ CURES = {
     },
 }
 
+OWN = {  # family: how a function or an object of a user's becomes a member
+    "ActivationFunction": "write your own as a subclass of sparkdl.activations.ActivationFunction",
+    "Loss": "write your own as a subclass of sparkdl.losses.Loss, whose per_example(z, labels) "
+    "computes by sparkdl.engine.ops",
+    "Optimizer": "write your own as a subclass of sparkdl.Optimizer",
+}
+
 
 def cure_for(word, kinds):
     """Returns advice for a word (see names.key) that classes do not know, or ""."""

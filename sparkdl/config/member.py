@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from sparkdl.config.config import Config, build
 from sparkdl.config.dataclass import dataclass
-from sparkdl.config.names import find_name, one_of, suggestion
+from sparkdl.config.names import find_name, object_advice, one_of, suggestion
 from sparkdl.errors import ConfigError, brief
 
 
@@ -94,7 +94,10 @@ class Member(Config):
         match = find_name(name, cls.members)
         if match is None:
             family = founder(cls).__name__
-            hint = suggestion(name, cls.members, family, [f"{family} type"])
+            if isinstance(name, str):
+                hint = suggestion(name, cls.members, family, [f"{family} type"])
+            else:
+                hint = object_advice(name, cls.members, family)
             end = f", got {brief(name)}{hint}"
             raise UnknownMember(f"{where_must_be}{one_of(cls.members, end)}")
         return cls.members[match]

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sparkdl.config import foreign
-from sparkdl.config.foreign_cures import cure_for
+from sparkdl.config.foreign_cures import OWN, cure_for
 
 SHORT_LIST, LONGEST_LIST = 250, 400  # characters
 LONGEST = 60  # longer names are no misspellings, and slow to compare
@@ -76,6 +76,20 @@ def suggestion(
         or alike_advice(name, known)
         or foreign_advice(other_number(word), known, family, kinds)
     )
+
+
+def object_advice(value: Any, known: Iterable[str], family: str) -> str:
+    """Returns advice for a function, a class or an object, where a name of a family is needed.
+
+    Another system's class leads to ours by its name; others to how users write their own.
+    """
+    kind = value if hasattr(value, "__name__") else type(value)
+    if value is None or (kind is type(value) and kind.__module__ in ("builtins", "numpy")):
+        return ""
+    is_ours = str(kind.__module__).startswith("sparkdl.")
+    own = "" if is_ours else OWN.get(family, "")
+    advice = suggestion(kind.__name__, known, family, [f"{family} type"])
+    return advice or (f"; {own}" if own else "")
 
 
 def foreign_advice(word, known, family, kinds):

@@ -3,6 +3,7 @@
 import re
 from dataclasses import fields
 
+import numpy as np
 import pytest
 
 import sparkdl.nn as nn
@@ -126,6 +127,40 @@ def test_words_of_other_systems_lead_to_ours(case):
     with pytest.raises(ConfigError) as caught:
         make()
     assert message in str(caught.value)
+
+
+class CrossEntropyLoss:
+    """Has the name of PyTorch's."""
+
+
+def own(z, labels):
+    return z - labels
+
+
+LOSS = "; write your own as a subclass of sparkdl.losses.Loss, whose per_example(z, labels)"
+OBJECTS = {  # what is given instead of a name, where, and the advice
+    "an object": ("Loss", CrossEntropyLoss(), "; did you mean 'softmax_cross_entropy'?"),
+    "a class": ("Loss", CrossEntropyLoss, "; did you mean 'softmax_cross_entropy'?"),
+    "a function": ("Loss", own, LOSS),
+    "a lambda": ("Loss", lambda z, labels: z, LOSS),
+    "an activation": ("ActivationFunction", own, "subclass of sparkdl.activations.ActivationFunct"),
+    "our class": ("Optimizer", nn.Adam, "; did you mean 'Adam'?"),
+}
+
+
+@pytest.mark.parametrize("case", OBJECTS)
+def test_an_object_of_another_system_leads_to_ours(case):
+    family, given, advice = OBJECTS[case]
+    with pytest.raises(ConfigError) as caught:
+        families()[family].find(given, "it must be ")
+    assert advice in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [3, None, 0.5, [1], np.float32(3), nn.Adam(), nn.Adam])
+def test_what_is_no_loss_at_all_gets_no_advice(given):
+    with pytest.raises(ConfigError) as caught:
+        families()["Loss"].find(given, "it must be ")
+    assert "write" not in str(caught.value) and "did you mean" not in str(caught.value)
 
 
 def families():

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Batch
+from sparkdl.engine import ops
 from sparkdl.errors import CheckpointError, ConfigError, ShapeError
 from sparkdl.interop.torch import TorchModel
 from sparkdl.nn import conf_from_json
+from sparkdl.nn.losses.base import Loss
 from sparkdl.training.network import Network
 from tests.interop.torch.modules import MODULES, lenet, linear, model, transformer, whole_lenet
 
@@ -141,6 +143,47 @@ def test_predictions_and_losses_are_those_of_the_output_activation(loss, activat
     again.replica.gradient(batch)
     slopes = torch.cat([p.grad.ravel() for p in module.parameters()])
     np.testing.assert_allclose(again.replica.grad, slopes, atol=1e-6)
+
+
+class PowerLoss(Loss, abstract=True):
+    """The loss of the guide."""
+
+    label_kind = "class"
+
+    def output(self, z):
+        return ops.softmax(z)
+
+    def per_example(self, z, labels):
+        p = ops.exp(ops.neg(ops.softmax_cross_entropy(z, labels)))
+        return ops.mul(ops.sub(1.0, ops.power(p, 0.7)), 1 / 0.7)
+
+
+def test_a_loss_of_the_users_is_that_of_torch(rng):
+    x, y = rng.normal(size=(6, 4)).astype(np.float32), rng.integers(0, 3, 6)
+    conf = linear(loss=PowerLoss())
+    torch.manual_seed(conf.seed)
+    module, network = conf.make(), Network(conf)
+    p = module(torch.tensor(x)).softmax(1)[torch.arange(6), torch.tensor(y)]
+    expected = ((1 - p**0.7) / 0.7).mean()
+    expected.backward()
+    network.replica.gradient(Batch.of(x, y))
+    slopes = torch.cat([p.grad.ravel() for p in module.parameters()])
+    np.testing.assert_allclose(network.replica.grad, slopes, atol=1e-6)
+    assert network.evaluate(Batch.of(x, y)).loss == pytest.approx(expected.item(), rel=1e-5)
+
+
+OWN_LOSSES = {
+    "a function": (lambda y, t: (y - t).abs().mean(), r"; write your own as a subclass of .*Loss"),
+    "torch's": (nn.CrossEntropyLoss(label_smoothing=0.1), "did you mean 'softmax_cross_entropy'?"),
+    "torch's function": (nn.functional.mse_loss, "did you mean 'mse'?"),
+}
+
+
+@pytest.mark.parametrize("name", OWN_LOSSES)
+def test_a_loss_in_torch_is_refused_with_the_cure(name):
+    loss, cure = OWN_LOSSES[name]
+    with pytest.raises(ConfigError, match=rf"TorchModel.loss must be one of .*{cure}"):
+        linear(loss=loss)
 
 
 def test_the_regression_of_the_guide(rng):
