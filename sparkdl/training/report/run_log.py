@@ -20,6 +20,8 @@ class RunLog(RunListener):
     round of two workers takes less than 200 bytes. A fit that resumes from a checkpoint
     (`fit(resume=...)`) continues the file; a new one replaces it with its first round,
     evaluation or restart, so a fit that is refused, or fails before, leaves it as it is.
+    Checkpoints are written first, as a log may fail: if the driver is killed between the two, the
+    file lacks the line of that round or epoch.
 
     Parameters
     ----------
