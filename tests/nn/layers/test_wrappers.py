@@ -22,6 +22,7 @@ from sparkdl.nn.layers import (
     Reshape,
     Subset,
     TimeDistributed,
+    UpSampling2D,
     ZeroPadding3D,
 )
 from sparkdl.nn.layers.core.run import Run
@@ -118,6 +119,22 @@ def test_padding_after_images_does_not_count_behind_layers_over_all_steps(betwee
 
     x, mask = rng.normal(size=(2, 4, 8)), np.array([[1.0, 1, 1, 0], [1, 1, 1, 0]])
     np.testing.assert_allclose(predictions(x, 4, mask), predictions(x[:, :3], 3), rtol=1e-12)
+
+
+GONE = {
+    "sums": (Reduce(axis=2), (4, 3, 2)),
+    "twice as many inner steps": (UpSampling2D(size=2), (4, 3, 2)),
+    "inner steps in one row": (Reshape(shape=(4, 6)), (4, 3, 2)),
+}
+
+
+@pytest.mark.parametrize("row", GONE)
+def test_where_inner_steps_are_gone_a_step_is_there_if_one_in_it_was(row):
+    """The whole mask was lost: an LSTM behind took padding for steps."""
+    layer, in_shape = GONE[row]
+    mask = np.zeros((1, 4, 3))
+    mask[0, 0], mask[0, 2, 1] = 1, 1
+    np.testing.assert_array_equal(layer.out_mask(mask, in_shape), [[1, 0, 1, 0]])
 
 
 def test_masking_at_each_step_hides_the_steps_within(rng):

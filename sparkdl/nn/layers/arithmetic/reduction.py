@@ -7,7 +7,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
-from sparkdl.nn.layers.core.masks import fill_steps, mask_over
+from sparkdl.nn.layers.core.masks import fill_steps, mask_of_same, mask_over
 from sparkdl.nn.layers.core.run import Run
 
 OPERATIONS = {
@@ -46,8 +46,8 @@ class Reduce(Layer):
         return self.axis == 1 and len(in_shape) == 2
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
-        """Returns the mask if its steps, and something within each, remain."""
-        return None if mask is None or len(mask.shape) > self.axis else mask
+        """Returns the mask of the steps, if something within each remains."""
+        return mask_of_same(mask, in_shape, self.out_shape(in_shape))
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         out = self.out_shape(tuple(x.shape[1:]))

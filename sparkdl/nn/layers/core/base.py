@@ -9,6 +9,7 @@ from sparkdl.config import Member, Text, dataclass, option
 from sparkdl.errors import ShapeError
 from sparkdl.nn.constraints import incoming_axes
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
+from sparkdl.nn.layers.core.masks import mask_of_same
 from sparkdl.nn.layers.core.run import Run
 
 if TYPE_CHECKING:
@@ -79,13 +80,11 @@ class Layer(Member, package="sparkdl.nn.layers"):
         """Returns the output's mask (batch, T): the input's while there are as many steps.
 
         It holds for (batch, T, F), and for (batch, T, ...) such as a sequence of images. A mask
-        (batch, T, S), of the steps within each step, holds for (batch, T, S, F).
+        (batch, T, S), of the steps within each step, holds for (batch, T, S, F); if only T stays,
+        a step exists if any step within it did.
         """
-        if mask is None:
-            return None
-        out, axes = self.out_shape(in_shape), len(mask.shape) - 1
-        steps_stay = tuple(out[:axes]) == tuple(in_shape[:axes])
-        return mask if len(out) == len(in_shape) > axes and steps_stay else None
+        out = () if mask is None else tuple(self.out_shape(in_shape))
+        return mask_of_same(mask, in_shape, out) if len(out) == len(in_shape) else None
 
     def mixes_steps(self, in_shape: Any) -> bool:
         """Returns `sees_other_steps`, for an input of this shape."""

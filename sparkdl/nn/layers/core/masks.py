@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.engine import ops
 from sparkdl.engine.dtypes import lowest
 from sparkdl.engine.ops.spatial.window import see_something, window_starts
-from sparkdl.nn.hints import Value
+from sparkdl.nn.hints import Shape, Value
 
 LOWEST = -3e38  # below all other numbers in float32 and bfloat16
 
@@ -40,6 +40,18 @@ def fill_steps(x: Value, mask: Value) -> Value:
 def any_step(mask: Value) -> Value:
     """Returns (N, T) from a mask (N, T, ...): 1 if any step within a step exists."""
     return ops.max(mask, tuple(range(2, len(mask.shape)))) if len(mask.shape) > 2 else mask
+
+
+def mask_of_same(mask: Value, in_shape: Shape, out_shape: Shape) -> Value:
+    """Returns the mask of an output of which each step is the input's; None if none are.
+
+    Of a mask of steps within steps, those whose numbers stay remain.
+    """
+    if mask is None or in_shape[:1] != out_shape[:1] or min(len(in_shape), len(out_shape)) < 2:
+        return None
+    within = len(mask.shape) - 1
+    stays = len(out_shape) > within and in_shape[:within] == out_shape[:within]
+    return mask if stays else any_step(mask)
 
 
 def fit_to_dtype(low: float, dtype: Any) -> float:
