@@ -125,6 +125,7 @@ GONE = {
     "sums": (Reduce(axis=2), (4, 3, 2)),
     "twice as many inner steps": (UpSampling2D(size=2), (4, 3, 2)),
     "inner steps in one row": (Reshape(shape=(4, 6)), (4, 3, 2)),
+    "inner steps of one number in one row": (Reshape(shape=(4, 3)), (4, 3, 1)),
 }
 
 

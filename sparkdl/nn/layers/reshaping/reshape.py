@@ -48,7 +48,8 @@ class Reshape(Layer):
         if mask is None or out[:1] != in_shape[:1]:
             return None
         within = len(mask.shape) - 1
-        return mask if out[:within] == in_shape[:within] else any_step(mask)
+        stays = len(out) > within and out[:within] == in_shape[:within]
+        return mask if stays else any_step(mask)
 
     def lists_steps(self, in_shape: Shape) -> bool:
         return True
