@@ -47,6 +47,7 @@ def finished(layer, seen, y):
 def shown(layer, seen):
     """Returns the input channels first, with masked steps set to zero."""
     x = seen.x
+    seen.out_mask = None
     if layer.axes == 1:
         seen.out_mask = convolved_mask(layer, seen.mask)
         x = steps_there(x, seen.mask)
@@ -102,7 +103,7 @@ def adjoint(layer, x, w, groups):
 
 @translates("Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose")
 def conv_transpose(layer, seen):
-    x = seen.x
+    x, seen.out_mask = seen.x, None
     if layer.axes == 1 and seen.mask is not None:
         ones = jnp.ones((1, 1, *each(layer.kernel_size, 1)))
         seen.out_mask = (adjoint(layer, seen.mask[:, None], ones, 1)[:, 0] > 0.5) * 1.0

@@ -87,8 +87,9 @@ def unstack(layer, seen):
 
 @translates("BatchReindex")
 def batch_reindex(layer, seen):
-    seen.out_mask = None
-    return seen.xs[0][seen.xs[1].reshape(-1).astype(int)]
+    index = seen.xs[1].reshape(-1).astype(int)
+    seen.out_mask = None if seen.mask is None else seen.mask[index]
+    return seen.xs[0][index]
 
 
 @translates("Comparison")

@@ -13,7 +13,6 @@ def upsampling(layer, seen):
     linear = getattr(layer, "interpolation", "nearest") == "bilinear"
     for axis, size in enumerate(each(layer.size, layer.axes), first):
         y = interpolated(y, axis, size) if linear else jnp.repeat(y, size, axis)
-    seen.out_mask = None
     if layer.axes == 1 and seen.mask is not None:
         seen.out_mask = jnp.repeat(seen.mask, each(layer.size, 1)[0], 1)
     return y
@@ -35,7 +34,6 @@ def margins(layer):
 
 @translates("ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D")
 def zero_padding(layer, seen):
-    seen.out_mask = None
     if layer.axes == 1 and seen.mask is not None:
         seen.out_mask = jnp.pad(seen.mask, margins(layer)[:2], mode="edge")
     return jnp.pad(seen.x, margins(layer))
@@ -44,7 +42,6 @@ def zero_padding(layer, seen):
 @translates("Cropping1D", "Cropping2D", "Cropping3D")
 def cropping(layer, seen):
     parts = [slice(a, n - b) for n, (a, b) in zip(seen.x.shape, margins(layer), strict=True)]
-    seen.out_mask = None
     if layer.axes == 1 and seen.mask is not None:
         seen.out_mask = seen.mask[tuple(parts[:2])]
     return seen.x[tuple(parts)]

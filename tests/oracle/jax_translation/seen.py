@@ -59,13 +59,17 @@ def translate(layer, seen):
 
 
 def kept_mask(seen, y):
-    """Returns the first input mask if the number of steps is unchanged, else None.
+    """Returns the mask of an input if the number of steps is unchanged, else None.
 
-    A nested mask (N, T, S) belongs to x (N, T, S, F).
+    One of steps within steps, (N, T, S), goes first; it becomes (N, T) where only T is unchanged.
     """
-    for x, mask in zip(seen.xs, seen.masks, strict=True):
-        if mask is not None and x.ndim == y.ndim and x.shape[:-1] == y.shape[:-1] == mask.shape:
+    pairs = [(x, mask) for x, mask in zip(seen.xs, seen.masks, strict=True) if mask is not None]
+    for x, mask in sorted(pairs, key=lambda pair: -pair[1].ndim):
+        if x.ndim == y.ndim > mask.ndim and x.shape[: mask.ndim] == y.shape[: mask.ndim]:
             return mask
+    for x, mask in pairs if len(seen.xs) == 1 else ():
+        if x.ndim == y.ndim > 2 and x.shape[:2] == y.shape[:2] and mask.ndim > 2:
+            return mask.max(2)
     return None
 
 

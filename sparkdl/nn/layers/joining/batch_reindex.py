@@ -14,7 +14,7 @@ from sparkdl.nn.layers.joining.merge import JoiningLayer
 
 @dataclass(frozen=True, kw_only=True)
 class BatchReindex(JoiningLayer):
-    """Example i of y is example index[i] of x. Caffe layer BatchReindex.
+    """Example i of y, with its mask, is example index[i] of x. Caffe layer BatchReindex.
 
     An index that the batch does not have is a DataError when it is run.
 
@@ -29,8 +29,11 @@ class BatchReindex(JoiningLayer):
         return in_shape[0]
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
-        return None
+        return None  # it depends on the index: see forward
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         x, index = x
-        return ops.gather(x, ops.cast(ops.reshape(index, (-1,)), np.int32))
+        index = ops.cast(ops.reshape(index, (-1,)), np.int32)
+        if run.mask is not None:
+            run.mask_output(ops.gather(run.mask, index))
+        return ops.gather(x, index)

@@ -9,12 +9,14 @@ from sparkdl.nn import (
     BatchReindex,
     Dense,
     Dropout,
+    GlobalPool,
     GraphBuilder,
     Merge,
     Output,
     Stack,
     Unstack,
     forward,
+    initial_params,
 )
 from sparkdl.nn.layers.core.run import Run
 from tests.nn.support import value_and_gradients
@@ -90,3 +92,17 @@ def test_examples_in_another_order(rng):
     np.testing.assert_array_equal(gx, np.multiply.outer([1, 0, 2], np.ones((2, 4))))
     with pytest.raises(ShapeError, match="BatchReindex takes x and one index for each example"):
         layer.out_shape(((2, 4), (2,)))
+
+
+def test_examples_in_another_order_have_their_masks():
+    """The mask was lost, so that the next layer took padding for steps."""
+    build = GraphBuilder(x=(3, 2), index=(1,))
+    build.add(BatchReindex(), "x", "index")
+    build.add(GlobalPool(), name="mean")
+    build.add(Output(units=2))
+    conf = build.conf()
+    x, index = np.arange(12.0).reshape(2, 3, 2), np.array([[1.0], [0.0]])
+    masks = {"x": np.array([[1.0, 0, 0], [1, 1, 0]])}
+    params = conf.params_layout.views(initial_params(conf).astype(float))
+    found = forward(conf, params, {}, {"x": x, "index": index}, masks=masks, outputs=["mean"])
+    np.testing.assert_allclose(found.activations["mean"], [x[1, :2].mean(0), x[0, 0]])
