@@ -260,7 +260,20 @@ def too_few(module):
     return torch.optim.SGD(list(module.parameters())[:1], lr=0.1)
 
 
+class Counting(torch.optim.SGD):
+    """Counts its steps in its groups, as optimizers without schedules do."""
+
+    def step(self):
+        super().step()
+        for group in self.param_groups:
+            group["k"] = group.get("k", 0) + 1
+
+
 REFUSED = {
+    "a count in groups": (
+        {"torch_optimizer": lambda module: Counting(module.parameters(), lr=0.1)},
+        "whose state is in its tensors, got Counting, which changes 'k' of a group at each step",
+    ),
     "a closure": (
         {"torch_optimizer": closure},
         "whose step\\(\\) takes no arguments and gradients as they are, got LBFGS",
