@@ -46,6 +46,7 @@ def message_of(content, path):
     except DAMAGE as error:
         raise DataError(f"{path} is not an ONNX file: {error}") from error
     check_files(model, path)
+    check_splits(model.graph, path)
     return model
 
 
@@ -99,6 +100,20 @@ def check_files(model, path):
     outside = [tensor.name for tensor in tensors if tensor.data_location == tensor.EXTERNAL]
     if outside:
         raise UnsupportedError(f"{path}: weights in other files are not read: {brief(outside)}")
+
+
+def check_splits(graph, path):
+    """Raises DataError for a Split into another number of parts than it has outputs.
+
+    onnx does not check this, and its shape inference then ends the process.
+    """
+    for node in (node for each in graphs_of(graph) for node in each.node):
+        for attribute in node.attribute if node.op_type == "Split" else ():
+            if attribute.name == "num_outputs" and attribute.i != len(node.output):
+                raise DataError(
+                    f"{path} is damaged: num_outputs of a Split must be {len(node.output)}, the "
+                    f"number of its outputs, got {attribute.i}"
+                )
 
 
 def tensors_in(message):

@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
-from sparkdl.interop.onnx import read_onnx
+from sparkdl.interop.onnx import OnnxFunction, read_onnx
 from sparkdl.nn import LossLayer
 from sparkdl.training.transfer import replace_output
 from tests.interop.onnx.models import drawn, expected, model, node, saved
@@ -770,3 +770,14 @@ def test_damaged_files_are_named_errors(tmp_path):
             assert str(path) in str(error) or isinstance(error, ConfigError)
             errors += 1
     assert errors > 40
+
+
+@pytest.mark.parametrize("read", [read_onnx, OnnxFunction])
+def test_a_split_into_more_or_fewer_parts_than_outputs_is_damage(read, tmp_path):
+    """The shape inference of onnx ends the process for such a file."""
+    parts = node("Split", "x", to="a", num_outputs=1)
+    parts.output.extend(["b", "c"])
+    nodes = [parts, node("Concat", "a", "b", "c", axis=1)]
+    made = model(nodes, (6,), opset=18, inferred=False)
+    with pytest.raises(DataError, match="num_outputs of a Split must be 3, .*, got 1"):
+        read(saved(made, tmp_path))
