@@ -14,12 +14,13 @@ from sparkdl.spark.connect.sessions import is_connect
 from sparkdl.spark.jobs.slots import elements
 from sparkdl.spark.records.seeded_plans import IN_ORDER, LOGICAL_RDD, class_of, is_determinate
 
-# Texts of Spark's plans. A broadcast leaves the rows of the other side where they are.
-SHUFFLE = re.compile(r"(?<!Broadcast)Exchange")
+# Nodes in texts of Spark's plans. A broadcast leaves the rows of the other side where they are.
+SHUFFLE = re.compile(r"^[ :+|*()\d-]*(?!\w*Broadcast)\w*Exchange\b", re.MULTILINE)
 ANALYZED = re.compile(r"== Analyzed Logical Plan ==\n[^\n]*\n(.*?)\n\n== ", re.DOTALL)
 PHYSICAL = "== Physical Plan =="
 NODE = re.compile(r"^[ :+-]*(\w+)", re.MULTILINE)
-KEEP_ORDER = {name.rpartition(".")[2] for name in IN_ORDER}
+KEEP_ORDER = {*(name.rpartition(".")[2] for name in IN_ORDER), "View", "CollectMetrics"}
+CUT = re.compile(r"\.\.\. \d+ more characters\s*$")  # by spark.sql.maxPlanStringLength
 
 
 def fix_order(frame: Any) -> Any:
@@ -37,7 +38,8 @@ def fix_order(frame: Any) -> Any:
         return frame
     from pyspark.sql import functions as F  # which executors do not need
 
-    return frame.sortWithinPartitions(F.xxhash64(*frame.columns))
+    # The columns decide where hashes are equal: [1, 2], [3] has that of [1], [2, 3].
+    return frame.sortWithinPartitions(F.xxhash64(*frame.columns), *frame.columns)
 
 
 def is_unordered(frame: Any) -> bool:
@@ -45,7 +47,10 @@ def is_unordered(frame: Any) -> bool:
     text = plan_text(frame)
     if is_sorted(text):
         return False
-    return SHUFFLE.search(text.partition(PHYSICAL)[2]) is not None or has_unordered_rdd(frame)
+    physical = text.partition(PHYSICAL)[2]
+    if not physical or CUT.search(physical):
+        return True  # what is not in the text may be a shuffle
+    return SHUFFLE.search(physical) is not None or has_unordered_rdd(frame)
 
 
 def plan_text(frame):
@@ -65,7 +70,10 @@ def is_sorted(text):
 
 
 def has_unordered_rdd(frame):
-    """Returns whether rows are those of an RDD that Spark may give in another order."""
+    """Returns whether rows are those of an RDD that Spark may give in another order.
+
+    Over Spark Connect an RDD is a local checkpoint, whose rows Spark does not recompute.
+    """
     if is_connect(frame):
         return False
     leaves = elements(frame._jdf.queryExecution().analyzed().collectLeaves())

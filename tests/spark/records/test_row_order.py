@@ -27,6 +27,11 @@ def small(spark):
     )
 
 
+def view(spark, frame):
+    frame.createOrReplaceTempView("of_rows")
+    return spark.sql("select id, features, label from of_rows where label > 0")
+
+
 SPREAD = {
     "by a number": lambda data, _: data.repartition(3),
     "by a column": lambda data, _: data.repartition(3, "label"),
@@ -49,6 +54,10 @@ FIXED = {
     "sorted by partition": lambda data, _: data.repartition(3).sortWithinPartitions("id"),
     "sorted, then fewer columns": lambda data, _: data.orderBy("id").drop("id").filter("label > 0"),
     "cached": lambda data, _: data.cache(),
+    "a column named as a shuffle": lambda data, _: data.withColumnRenamed("id", "Exchange"),
+    "a text named as a shuffle": lambda data, _: data.withColumn("from", F.lit("Exchange 1")),
+    "a view of what is sorted": lambda data, spark: view(spark, data.orderBy("id")),
+    "observed after sorting": lambda data, _: data.orderBy("id").observe("o", F.count("id")),
     "an RDD": lambda data, spark: spark.createDataFrame(data.rdd, ROWS),
 }
 
@@ -69,6 +78,27 @@ def test_rows_in_order_are_not(kind, spark):
     given = FIXED[kind](rows_of(spark), spark)
     assert not is_unordered(given)
     assert fix_order(given) is given
+
+
+def test_a_plan_whose_text_is_cut_may_shuffle(spark):
+    setting = "spark.sql.maxPlanStringLength"
+    before = spark.conf.get(setting)
+    try:
+        for length in (200, 800, 1000):
+            spark.conf.set(setting, str(length))
+            assert is_unordered(rows_of(spark).repartition(3).select("features", "label"))
+    finally:
+        spark.conf.set(setting, before)
+
+
+def test_rows_of_one_hash_come_in_one_order(spark):
+    """Spark chains the hashes of columns and leaves nulls out."""
+    rows = [([1, 2], [3]), ([1], [2, 3]), ([None, 1], [7]), ([1, None], [7])] * 5
+    arrivals = []
+    for order in (rows, rows[::-1]):
+        data = spark.createDataFrame(order, "a array<int>, b array<int>").coalesce(2)
+        arrivals.append(fix_order(data.repartition(2, F.lit(1))).collect())
+    assert arrivals[0] == arrivals[1]
 
 
 @pytest.mark.parametrize("column", ["features", "vector"])
