@@ -145,12 +145,12 @@ def missing_name(name):
     place, message = place_of(name), f"module 'sparkdl' has no attribute {name!r}"
     if not place:
         return AttributeError(message)
-    asks = sys._getframe(2).f_code.co_name  # what calls __getattr__
-    if asks == "_handle_fromlist":  # importlib's part of `from sparkdl import X`
-        message, kind = f"cannot import name {name!r} from 'sparkdl'", ImportError
-    else:
-        kind = AttributeError
-    return kind(f"{message}; write: from {place} import {name}")
+    cure = f"write: from {place} import {name}"
+    asks = sys._getframe(2).f_code  # what calls __getattr__
+    if asks.co_name == "_handle_fromlist" and "importlib" in asks.co_filename:
+        message = f"cannot import name {name!r} from 'sparkdl'; {cure}"
+        return ImportError(message, name="sparkdl", path=__file__)
+    return AttributeError(f"{message}; {cure}")
 
 
 def place_of(name):

@@ -173,6 +173,14 @@ def test_an_import_of_an_unknown_name_says_the_same(name):
     with pytest.raises(ImportError, match=f"^cannot import name '{name}' from 'sparkdl'") as caught:
         exec(f"from sparkdl import {name}")
     assert re.search(cure, str(caught.value))
+    assert caught.value.name == "sparkdl" and caught.value.path == sparkdl.__file__
+
+
+def test_only_an_import_raises_its_error():
+    def _handle_fromlist():  # the name of importlib's function
+        return getattr(sparkdl, "KerasModel", None)
+
+    assert _handle_fromlist() is None
 
 
 @pytest.mark.parametrize("module", sparkdl.ELSEWHERE)

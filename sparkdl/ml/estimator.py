@@ -24,7 +24,7 @@ class NetworkEstimator(Estimator[Any], FitParams, SavedStage):
         def __getattr__(self, name: str) -> Any:
             """Raises AttributeError, with the Param or the place here of what others call so."""
             kind = type(self).__name__
-            if name.startswith("_"):
+            if name.startswith("_") or "_paramMap" not in vars(self):  # before Params.__init__
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")
             known = [param.name for param in self.params]
             raise AttributeError(str(unknown_option(name, known, kind, "__init__")))

@@ -170,3 +170,8 @@ def test_set_params_takes_what_the_constructor_takes():
             ConfigError, match="^SparkNetworkClassifier has no option 'epochs'; .*'max"
         ):
             call(epochs=3)
+
+
+def test_an_attribute_before_the_constructor_is_missing_as_usual():
+    bare = object.__new__(SparkNetworkClassifier)
+    assert not hasattr(bare, "uid") and not hasattr(bare, "learningRate")

@@ -134,7 +134,8 @@ def metrics_of(given: MetricsGiven, conf: Any, output: str | None = None) -> Met
         elif callable(metric):
             functions[name] = metric
         else:
-            raise ConfigError(f"metrics[{name!r}] must be {KINDS}, got {brief(metric)}")
+            known = f"; outputs are {layers}" if isinstance(metric, str) else ""
+            raise ConfigError(f"metrics[{name!r}] must be {KINDS}, got {brief(metric)}{known}")
     metrics = Metrics(MetricCounts(evaluations, tuple(functions), outputs), functions)
     if metrics:
         column_to_judge(conf, output)

@@ -34,13 +34,13 @@ class Service:
     def attend(self, rank, sock):
         """Answers one worker's requests until it hangs up."""
         timeout, host = self.shard.options.timeout, sock.getpeername()[0]
-        self.shard.roster.hosts[rank] = host
         with Wire(sock, host, timeout, rank=rank) as wire:
             connection = WorkerConnection(self, rank, wire)
             refusal = self._refusal(rank, connection)
             if refusal:
                 wire.send(error_to_json(refusal) | {"arrays": 0})
                 return
+            self.shard.roster.hosts[rank] = host
             try:
                 connection.run()
             except PeerError as error:

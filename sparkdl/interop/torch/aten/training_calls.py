@@ -19,8 +19,8 @@ def export_training(torch, module, inputs):
         return torch.export.export(module, inputs).graph
     except Exception as error:  # of the user's code
         log.warning(
-            "%s cannot be exported in training mode, so a branch on `self.training` would go "
-            "unnoticed: %s", type(module).__name__, brief(error)
+            "%s cannot be exported in training mode, so attention has no dropout, and a "
+            "branch on `self.training` goes unnoticed: %s", type(module).__name__, brief(error)
         )  # fmt: skip
         return None
 
@@ -34,13 +34,22 @@ def training_options(evaluated, trained, module):
     if trained is None:
         return {}
     graphs = [calls_of(graph, module) for graph in (evaluated, trained)]
+    groups = [calls_by_key(calls) for calls in graphs]
     found = {}
-    for name in DROPS:
-        pair = [[call for call, key in calls.items() if key[0] == name] for calls in graphs]
-        if len(pair[0]) == len(pair[1]):
+    for key in groups[0].keys() & groups[1].keys():
+        pair = [group[key] for group in groups]
+        if key[0] in DROPS and len(pair[0]) == len(pair[1]):
             found |= {call: arguments_of(other) for call, other in zip(*pair, strict=True)}
     warn(*(Counter(calls.values()) for calls in graphs))
     return found
+
+
+def calls_by_key(calls):
+    """Returns {key: [call, ...]} of {call: key}."""
+    groups = defaultdict(list)
+    for call, key in calls.items():
+        groups[key].append(call)
+    return groups
 
 
 def calls_of(graph, module):
@@ -61,7 +70,7 @@ def calls_of(graph, module):
 
 
 def numbers_of(name, call):
-    """Returns the numbers among a call's arguments, less those that say how much drops."""
+    """Returns the numbers among a call's arguments, less the rate of attention's dropout."""
     values = arguments_of(call).items()
     numbers = {key: value for key, value in values if type(value) in (int, float)}
     if name in DROPS:

@@ -25,6 +25,14 @@ def attention(module, x):
     return functional.scaled_dot_product_attention(q, q, q, dropout_p=rate).reshape(-1, 6)
 
 
+def reordered(module, x):
+    if module.training:
+        kept = functional.dropout(x, 0.2, True)
+        return kept + functional.dropout(2 * x, 0.4, False)
+    whole = functional.dropout(2 * x, 0.4, False)
+    return functional.dropout(x, 0.2, False) + whole
+
+
 def rates(function):
     """Returns the dropout rates of the network that is read."""
     net = read_module(Calls(function), (torch.randn(4, 6),))
@@ -39,6 +47,7 @@ def rates(function):
         (lambda m, x: functional.dropout(x, 0.2, m.training), [0.2]),
         (lambda m, x: functional.dropout(m.drop(x), 0.2, False), [0.3]),
         (attention, [0.4]),
+        (reordered, [0.2]),
     ],
 )
 def test_what_drops_out_in_training_is_what_drops_out_here(function, wanted, caplog):
