@@ -135,7 +135,10 @@ WRONG = {
     "a name": ("accuracy", "metrics must be {name: metric}, got 'accuracy'"),
     "names": (["auc"], "a function .* -> float, got 'auc'; evaluations have the standard figures"),
     "no such output": (["auc"], r"got 'auc'; .* anyway, and outputs are \['output_1'\]"),
-    "a name for a name": ({"x": "auc"}, r"metrics\['x'\] must be .* an output.*, got 'auc'; outputs are \['"),
+    "a name for a name": (
+        {"x": "auc"},
+        r"metrics\['x'\] must be .* an output.*, got 'auc'; outputs are \['",
+    ),
     "no metric": ({"x": 5}, r"metrics\['x'\] must be a subclass of Evaluation.*, got 5"),
     "no name": ([lambda *_: 1.0], "one name each, got <function.*; give {name: metric}"),
     "one name twice": ([hits, hits], "one name each"),
