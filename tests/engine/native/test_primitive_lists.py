@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.engine.backends import base
 from sparkdl.engine.native.primitive_lists import at_once
+from sparkdl.engine.native.threads import pool
 from sparkdl.errors import UnsupportedError
 
 EXECUTE = ctypes.CFUNCTYPE(
@@ -51,6 +52,7 @@ def test_each_primitive_runs_once_each_time_in_the_order_of_its_list(lists, thre
 
 
 def test_two_lists_run_at_the_same_time():
+    assert pool().get_size() > 1, "an earlier test left its process one thread"
     both = threading.Barrier(2, timeout=20)  # breaks if one list waits for the other
 
     def execute(*_):
