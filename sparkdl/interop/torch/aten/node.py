@@ -33,6 +33,18 @@ class Place:
     batched: bool = True
 
 
+def named_arguments(call, args, kwargs):
+    """Returns {name of the schema: value} of arguments for a call of a graph, with defaults."""
+    schema = call.target._schema.arguments
+    defaults = {a.name: a.default_value for a in schema if a.has_default_value()}
+    return defaults | dict(zip((a.name for a in schema), args, strict=False)) | kwargs
+
+
+def module_paths(call):
+    """Returns the paths of the modules that make a call of a graph, from the outermost on."""
+    return [path for path, _ in call.meta.get("nn_module_stack", {}).values()]
+
+
 class AtenNode:
     """One call of a graph.
 

@@ -16,7 +16,13 @@ from sparkdl.interop.torch.aten.learned_numbers import (
     is_for_each,
     learned,
 )
-from sparkdl.interop.torch.aten.node import AtenNode, NetworkParts, Place
+from sparkdl.interop.torch.aten.node import (
+    AtenNode,
+    NetworkParts,
+    Place,
+    module_paths,
+    named_arguments,
+)
 from sparkdl.interop.torch.aten.rules import RULES
 from sparkdl.interop.torch.aten.sequence_rules import LastStates
 from sparkdl.interop.torch.aten.trained_arrays import is_trained, one_row
@@ -265,20 +271,18 @@ class ModuleTranslation:
     @staticmethod
     def module_of(node):
         """Returns the path of the module that makes a call."""
-        stack = [*node.meta.get("nn_module_stack", {}).values()]
-        return stack[-1][0] if stack else ""
+        paths = module_paths(node)
+        return paths[-1] if paths else ""
 
     def aten_node(self, node, args, kwargs, batched=True):
-        schema = node.target._schema.arguments
-        named = {a.name: a.default_value for a in schema if a.has_default_value()}
-        named |= dict(zip((a.name for a in schema), args, strict=False)) | kwargs
+        named = named_arguments(node, args, kwargs)
         options = {"train": True} | self.in_training.get(node, {})
         named |= {name: options[name] for name in ("train", "dropout_p") if name in options}
         if "input" not in named and isinstance(named.get("self"), Place):
             named["input"] = named["self"]
         value = node.meta["val"]
         shape = tuple(value.shape[batched:]) if self.torch.is_tensor(value) else None
-        given = dict(zip((a.name for a in schema), node.args, strict=False)) | node.kwargs
+        given = named_arguments(node, node.args, node.kwargs)
         made = {"result": node} | {k: v for k, v in given.items() if hasattr(v, "meta")}
         values = {name: one.meta.get("val") for name, one in made.items()}
         kinds = {name: str(one.dtype) for name, one in values.items() if hasattr(one, "dtype")}

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 
 from sparkdl.errors import brief
 from sparkdl.interop.torch.aten.attention import submodule
+from sparkdl.interop.torch.aten.node import module_paths, named_arguments
 
 log = logging.getLogger(__name__)
 DROPS = ("dropout", "feature_dropout", "scaled_dot_product_attention")
@@ -39,7 +40,10 @@ def training_options(evaluated, trained, module):
     for key in groups[0].keys() & groups[1].keys():
         pair = [group[key] for group in groups]
         if key[0] in DROPS and len(pair[0]) == len(pair[1]):
-            found |= {call: arguments_of(other) for call, other in zip(*pair, strict=True)}
+            found |= {
+                call: named_arguments(other, other.args, other.kwargs)
+                for call, other in zip(*pair, strict=True)
+            }
     warn(*(Counter(calls.values()) for calls in graphs))
     return found
 
@@ -58,7 +62,7 @@ def calls_of(graph, module):
     for call in graph.nodes:
         kinds[call] = str(getattr(call.meta.get("val"), "dtype", ""))
         schema = getattr(call.target, "_schema", None)
-        paths = [path for path, _ in call.meta.get("nn_module_stack", {}).values()]
+        paths = module_paths(call)
         own = any(type(submodule(module, path)).__name__ == OWN for path in paths)
         counts = call.args and kinds.get(call.args[0]) == COUNT and kinds[call] == COUNT
         if call.op != "call_function" or schema is None or own or counts:
@@ -71,18 +75,11 @@ def calls_of(graph, module):
 
 def numbers_of(name, call):
     """Returns the numbers among a call's arguments, less the rate of attention's dropout."""
-    values = arguments_of(call).items()
+    values = named_arguments(call, call.args, call.kwargs).items()
     numbers = {key: value for key, value in values if type(value) in (int, float)}
     if name in DROPS:
         numbers.pop("dropout_p", None)
     return tuple(sorted(numbers.items()))
-
-
-def arguments_of(call):
-    """Returns {name of the schema: value} of a call, with defaults."""
-    schema = call.target._schema.arguments
-    named = {a.name: a.default_value for a in schema if a.has_default_value()}
-    return named | dict(zip((a.name for a in schema), call.args, strict=False)) | call.kwargs
 
 
 def warn(evaluated, trained):

@@ -47,7 +47,8 @@ class Reduce(Layer):
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         """Returns the mask of the steps, if something within each remains."""
-        return mask_of_same(mask, in_shape, self.out_shape(in_shape))
+        out = self.out_shape(in_shape)
+        return mask_of_same(mask, in_shape, out) if len(out) > 1 else None
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         out = self.out_shape(tuple(x.shape[1:]))

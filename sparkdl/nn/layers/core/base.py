@@ -84,7 +84,7 @@ class Layer(Member, package="sparkdl.nn.layers"):
         a step exists if any step within it did.
         """
         out = () if mask is None else tuple(self.out_shape(in_shape))
-        return mask_of_same(mask, in_shape, out) if len(out) == len(in_shape) else None
+        return mask_of_same(mask, in_shape, out) if len(out) == len(in_shape) > 1 else None
 
     def mixes_steps(self, in_shape: Any) -> bool:
         """Returns `sees_other_steps`, for an input of this shape."""

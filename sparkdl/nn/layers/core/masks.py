@@ -47,7 +47,7 @@ def mask_of_same(mask: Value, in_shape: Shape, out_shape: Shape) -> Value:
 
     Of a mask of steps within steps, those whose numbers stay remain.
     """
-    if mask is None or in_shape[:1] != out_shape[:1] or min(len(in_shape), len(out_shape)) < 2:
+    if mask is None or in_shape[:1] != out_shape[:1]:
         return None
     within = len(mask.shape) - 1
     stays = len(out_shape) > within and in_shape[:within] == out_shape[:within]

@@ -9,7 +9,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
-from sparkdl.nn.layers.core.masks import any_step
+from sparkdl.nn.layers.core.masks import any_step, mask_of_same
 from sparkdl.nn.layers.core.run import Run
 
 
@@ -44,12 +44,7 @@ class Reshape(Layer):
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         """Returns the mask while there are as many steps, of steps within steps too."""
-        out = self.out_shape(in_shape)
-        if mask is None or out[:1] != in_shape[:1]:
-            return None
-        within = len(mask.shape) - 1
-        stays = len(out) > within and out[:within] == in_shape[:within]
-        return mask if stays else any_step(mask)
+        return mask_of_same(mask, in_shape, self.out_shape(in_shape))
 
     def lists_steps(self, in_shape: Shape) -> bool:
         return True
