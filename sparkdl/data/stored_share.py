@@ -1,12 +1,11 @@
 """Share of a worker in a data set whose partitions are stored in folders of its machine."""
 
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 
-from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.dealing import Dealing, assemble_block
+from sparkdl.data.batches.random_access import RandomAccess
 from sparkdl.data.record_store import read_records
 
 
@@ -55,8 +54,7 @@ class StoredPieces:
     """The pieces of scattered blocks in one partition's folder, in random access."""
 
     def __init__(self, dealing, partition, folder, numbers):
-        self._batches = list(read_records(folder))
-        self._ends = list(accumulate(map(len, self._batches)))
+        self._records = RandomAccess(list(read_records(folder)))
         owners = dealing.owners(partition)
         rows = np.flatnonzero(np.isin(owners, list(numbers)))
         self._rows = rows[np.argsort(owners[rows], kind="stable")]
@@ -65,14 +63,4 @@ class StoredPieces:
     def piece(self, number):
         """Returns the partition's records of a block, or None if it has none."""
         start, stop = np.searchsorted(self._owners, [number, number + 1])
-        return self._take(self._rows[start:stop]) if stop > start else None
-
-    def _take(self, rows):
-        """Returns the records at these ascending rows."""
-        bounds = np.searchsorted(rows, self._ends)
-        pieces, start = [], 0
-        for batch, end, stop in zip(self._batches, self._ends, bounds, strict=True):
-            if stop > start:
-                pieces.append(batch.take(rows[start:stop] - (end - len(batch))))
-            start = stop
-        return Batch.concat(pieces)
+        return self._records.take(self._rows[start:stop]) if stop > start else None

@@ -47,12 +47,17 @@ def local_cluster(only=tuple(FAULTS)):
 class LocalCluster:
     """The cluster of a SparkContext, and its faults: {name: function of a worker's process}.
 
-    Fits read a source, or rows of a shuffle, which come in another order after a lost executor.
+    Fits read a source, or what a shuffle delivers, which comes in another order after a lost
+    executor.
     """
 
     def __init__(self, sc, faults):
         self.sc, self.faults, self._calm = sc, faults, {}
-        self.kinds = {"a source": self.source, "a shuffle": self.shuffle}
+        self.kinds = {
+            "a source": self.source,
+            "a shuffle": self.shuffle,
+            "a shuffle of an RDD": self.shuffle_rdd,
+        }
 
     def take_turn(self, seed):
         """Returns the Outcome of a fit with a fault, both drawn from this seed."""
@@ -110,6 +115,11 @@ class LocalCluster:
         spark = SparkSession.builder.getOrCreate()
         frame = spark.createDataFrame(rows, "features array<float>, label int")
         return {"data": frame.repartition(4), "transform": transform}
+
+    def shuffle_rdd(self, transform):
+        pairs = [(k % 7, (x, y)) for k, (x, y) in enumerate(zip(*data(RECORDS), strict=True))]
+        spread = self.sc.parallelize(pairs, 4).partitionBy(4, int)
+        return {"data": spread.values(), "transform": transform}
 
     def options(self):
         """Returns extra options for `fit`."""

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Batch
-from sparkdl.data.record_store import INDEX, RECORDS, is_complete, read_records, write_records
+from sparkdl.data.record_store import (
+    INDEX,
+    RECORDS,
+    is_complete,
+    read_records,
+    write_records,
+    write_sorted_records,
+)
 from sparkdl.errors import DataError, UnsupportedError
 
 TYPES = ["u1", "i1", "?", "f2", "f4", "f8", "i8", "u8", ">i4"]
@@ -101,13 +108,37 @@ def test_records_are_read_in_place(folder, rng):
     assert not batch.features.flags.owndata
 
 
-def test_an_error_on_the_way_leaves_nothing_behind(folder, rng):
+def test_sorted_records_are_the_same_however_they_come(folder, rng):
+    whole = batch_of(rng, 30)
+    ends = []
+    for number in range(3):
+        rows = rng.permutation(30)
+        batches = [whole.take(rows[at : at + 8]) for at in range(0, 30, 8)]
+        ids = np.split(whole.ids, [8, 16, 24])
+        came = [Batch(columns=b.columns, ids=i) for b, i in zip(batches, ids, strict=True)]
+        path = folder.with_name(str(number))
+        assert write_sorted_records(path, iter(came)) == (30, whole.nbytes)
+        ends.append(list(read_records(path)))
+    assert_same(ends[1], ends[0])
+    assert_same(ends[2], ends[0])
+    labels = np.concatenate([batch.labels for batch in ends[0]])
+    assert sorted(labels) == [*range(30)]
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["0", "1", "2"]
+
+
+def test_there_may_be_no_records_to_sort(folder):
+    assert write_sorted_records(folder, []) == (0, 0)
+    assert list(read_records(folder)) == []
+
+
+@pytest.mark.parametrize("write", [write_records, write_sorted_records])
+def test_an_error_on_the_way_leaves_nothing_behind(write, folder, rng):
     def batches():
         yield batch_of(rng, 4)
         raise DataError("record 4: is no record")
 
     with pytest.raises(DataError, match="record 4"):
-        write_records(folder, batches())
+        write(folder, batches())
     assert not list(folder.parent.iterdir())
 
 

@@ -1,6 +1,6 @@
 """Batch of records, the output of every reader and the input of every replica."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ class Batch:
         batches = list(batches)
         if not batches:
             raise DataError("concat needs at least one batch, got none")
-        names = _common_names(batches)
+        names = common_names(batches)
         if len(batches) == 1:
             return batches[0]
         columns = {name: np.concatenate([b.columns[name] for b in batches]) for name in names}
@@ -121,7 +121,8 @@ def _pair(features, labels):
     return {"features": features, "labels": labels}
 
 
-def _common_names(batches):
+def common_names(batches: "Sequence[Batch]") -> list[str]:
+    """Returns the names of the batches' columns. Raises DataError if they differ."""
     names = list(batches[0].columns)
     for batch in batches:
         if set(batch.columns) != set(names):

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of
+from sparkdl.data.record_store import write_records, write_sorted_records
 from sparkdl.data.records.rows import column_names
 from sparkdl.data.source import Source, check_batches
 from sparkdl.data.transforms import Transform
@@ -34,7 +35,7 @@ from sparkdl.spark.records.feature_columns import Columns, join_features
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.locality import numbered_rdd, split_rdd
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
-from sparkdl.spark.records.row_order import fix_order
+from sparkdl.spark.records.row_order import fix_order, is_in_order
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
 from sparkdl.spark.records.table_pieces import check_pieces
 from sparkdl.spark.records.weight_columns import (
@@ -179,7 +180,8 @@ class SparkRecords:
             Of the data set, as in `store_batches`.
         """
         if isinstance(self.data, RDD):
-            store = partial(store_batches, key)
+            write = write_records if is_in_order(self.data) else write_sorted_records
+            store = partial(store_batches, key, write=write)
             return self.batches(sc, schema).mapPartitionsWithIndex(store)
         if not isinstance(self.data, DataFrame):
             store = partial(store_splits, key, schema, self.data.read)

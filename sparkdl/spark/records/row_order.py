@@ -1,4 +1,4 @@
-"""Order of a DataFrame's rows within its partitions.
+"""Order of rows within the partitions of a DataFrame or an RDD.
 
 After a shuffle a partition has the same rows each time, but in the order in which they arrived from
 other executors. A fit on such rows would have other weights each time, also after the loss of an
@@ -78,3 +78,12 @@ def has_unordered_rdd(frame):
         return False
     leaves = elements(frame._jdf.queryExecution().analyzed().collectLeaves())
     return any(class_of(leaf) == LOGICAL_RDD and not is_determinate(leaf.rdd()) for leaf in leaves)
+
+
+def is_in_order(rdd: Any) -> bool:
+    """Returns whether an RDD of Python has the same records in the same order each time.
+
+    Not after a shuffle, even if a Python function has sorted them, which Spark does not know.
+    """
+    before = getattr(rdd, "_prev_jrdd", None)  # of an RDD that Python computes from another
+    return is_determinate((rdd._jrdd if before is None else before).rdd())

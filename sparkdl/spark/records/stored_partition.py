@@ -62,13 +62,14 @@ class StoredPartition(NamedTuple):
     error: str | None = None
 
 
-def store_batches(key, partition, batches):
+def store_batches(key, partition, batches, write=write_records):
     """Writes the Batches before the first Failure; yields the StoredPartition.
 
     Parameters
     ----------
     key : str
         Of the data set, part of the path of all its partitions' folders.
+    write : function (folder, batches) -> (number of records, bytes)
     """
     python, began = seconds_to_start(), time.perf_counter()
     freeze_modules()
@@ -76,7 +77,7 @@ def store_batches(key, partition, batches):
     count, nbytes, columns, weighed, text = 0, 0, [], [], None
     try:
         noted = note_weights(weighed, note_columns(columns, map(unwrap, batches)))
-        count, nbytes = write_records(folder, noted)
+        count, nbytes = write(folder, noted)
     except SparkdlError as error:
         text = error_to_text(failure_of(error).error)
     seconds = time.perf_counter() - began

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from sparkdl.nn import Dense, NetworkConf, Output
 from sparkdl.spark import SparkNetwork
-from sparkdl.spark.records.row_order import fix_order, is_unordered
+from sparkdl.spark.records.row_order import fix_order, is_in_order, is_unordered
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 
 COUNT, ROWS = 60, "id long, features array<float>, label int"
@@ -62,6 +62,24 @@ FIXED = {
 }
 
 
+KEYS = [(k % 5, [k, k + 1.0]) for k in range(COUNT)]
+ARRIVED = {
+    "spread": lambda rdd: rdd.repartition(3),
+    "by key": lambda rdd: rdd.partitionBy(3),
+    "grouped": lambda rdd: rdd.groupByKey(3),
+    "sorted by Python": lambda rdd: rdd.sortByKey(numPartitions=3),
+    "computed from what is spread": lambda rdd: rdd.repartition(3).mapValues(tuple).map(len),
+    "joined": lambda rdd: rdd.join(rdd),
+}
+IN_ORDER = {
+    "as given": lambda rdd: rdd,
+    "computed": lambda rdd: rdd.mapValues(tuple).filter(bool),
+    "fewer partitions": lambda rdd: rdd.coalesce(1),
+    "joined end to end": lambda rdd: rdd.union(rdd),
+    "paired": lambda rdd: rdd.zip(rdd),
+}
+
+
 @pytest.fixture(autouse=True)
 def nothing_stays_cached(spark):
     yield
@@ -78,6 +96,14 @@ def test_rows_in_order_are_not(kind, spark):
     given = FIXED[kind](rows_of(spark), spark)
     assert not is_unordered(given)
     assert fix_order(given) is given
+
+
+@pytest.mark.parametrize("kind", [*ARRIVED, *IN_ORDER])
+def test_rdds_of_a_shuffle_are_known(kind, sc):
+    made = (ARRIVED | IN_ORDER)[kind](sc.parallelize(KEYS, 4))
+    assert is_in_order(made) == (kind in IN_ORDER)
+    assert is_in_order(made.persist()) == (kind in IN_ORDER)
+    made.unpersist()
 
 
 def test_a_plan_whose_text_is_cut_may_shuffle(spark):
@@ -115,11 +141,18 @@ def test_rows_come_in_one_order_however_they_arrive(column, spark):
     assert sorted(chain(*first_fixed)) == sorted(chain(*first))
 
 
+def spread_pairs(data):
+    """Returns an RDD of (features, label) whose partitions follow the label."""
+    pairs = data.rdd.map(lambda row: (row.label, row.features))
+    return pairs.partitionBy(2).map(lambda pair: pair[::-1])
+
+
 @pytest.mark.parametrize("aggregation", ["driver", "peers"])
-def test_a_fit_has_the_same_weights_however_rows_arrive(aggregation, spark):
+@pytest.mark.parametrize("spread", [lambda data: data.repartition(2, "label"), spread_pairs])
+def test_a_fit_has_the_same_weights_however_rows_arrive(spread, aggregation, spark):
     ends = []
     for order in (range(COUNT), reversed(range(COUNT))):
-        data = rows_of(spark, order).repartition(2, "label")
+        data = spread(rows_of(spark, order))
         conf = NetworkConf(layers=[Dense(units=5), Output(units=4)], input_shape=(3,), seed=2)
         master = ParameterAveraging(workers=2, batch_size_per_worker=4, aggregation=aggregation)
         fitted = SparkNetwork(spark, conf, master)
