@@ -119,15 +119,17 @@ def build(cls, options):
 
 def check_names(cls, options):
     """Raises ConfigError for names that `cls` does not know and for missing ones."""
-    known = {item.name: item for item in fields(cls)}
+    known = options_of(cls)
     for name in options:
         if name not in known:
             kinds = [base.__name__ for base in cls.__mro__]
             hint = suggestion(name, [*known, *cls.shorthands], kinds=kinds)
             raise ConfigError(f"{cls.__name__} has no field {brief(name)}{hint}")
-    for name, item in known.items():
-        if not is_optional(item) and name not in options:
-            raise ConfigError(f"{cls.__name__} needs the field {name!r}")
+    if options.keys() >= known.keys():
+        return
+    for item in fields(cls):
+        if item.name not in options and not is_optional(item):
+            raise ConfigError(f"{cls.__name__} needs the field {item.name!r}")
 
 
 def by_place(cls, values):
@@ -154,7 +156,7 @@ def assignment(cls, name, values):
 
 def is_optional(item):
     """Returns whether a dataclass field has a default."""
-    return default_of(item) is not MISSING
+    return item.default is not MISSING or item.default_factory is not MISSING
 
 
 def check_field(cls, name, value):
