@@ -124,6 +124,7 @@ def test_blocks_are_of_known_languages(page):
     assert {kind for kind in kinds if not DIRECTIVE.fullmatch(kind)} <= LANGUAGES
 
 
+@pytest.mark.slow
 def test_our_words_for_those_of_others_exist():
     from tests.test_readmes import PACKAGE, names_in, words_of
 

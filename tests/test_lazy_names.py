@@ -48,6 +48,7 @@ def test_a_star_gives_every_name_of_a_package(name):
     assert {*PACKAGES[name].__all__} == {*found} - {"__builtins__"}
 
 
+@pytest.mark.slow
 def test_the_package_s_own_modules_are_found_as_its_attributes():
     found = names_after("import sparkdl.data, sparkdl.nn; sparkdl.data.files; sparkdl.nn.losses")
     assert {"sparkdl.data.files", "sparkdl.nn.losses"} <= found

@@ -39,6 +39,7 @@ def test_a_missing_ticket_is_noted(tmp_path, monkeypatch, name):
     assert [*check_ticket(master, known)] == notes
 
 
+@pytest.mark.slow
 def test_a_klist_that_does_not_answer_is_told(tmp_path, monkeypatch):
     monkeypatch.delenv(tokens.LOCATION, raising=False)
     monkeypatch.setattr(kerberos_ticket, "LIMIT", 0.2)

@@ -145,6 +145,7 @@ def test_aliases_and_merges_of_a_common_size_are_read():
     }
 
 
+@pytest.mark.slow
 def test_large_networks_are_read():
     layers = [{"type": "Dense", "units": 3, "activation": "relu"} for _ in range(1000)]
     options = {"input_shape": [4], "layers": layers}

@@ -158,6 +158,7 @@ def test_a_file_that_changes_while_it_is_copied_is_copied_again(elsewhere, copie
     assert copied(uri) == b"F"
 
 
+@pytest.mark.slow
 def test_tasks_that_come_together_make_one_copy(tmp_path, copies, monkeypatch):
     upload(caffe_db(tmp_path / "db"))
     made, copy = [], host_copy._copy
@@ -180,6 +181,7 @@ def test_tasks_that_come_together_make_one_copy(tmp_path, copies, monkeypatch):
     assert (len(made), len(found)) == (1, 4)
 
 
+@pytest.mark.slow
 def test_a_copy_that_gets_no_further_is_an_error(tmp_path, copies, monkeypatch):
     monkeypatch.setattr(host_copy, "STALL_TIMEOUT", 0.2)
     upload(caffe_db(tmp_path / "db"))

@@ -163,6 +163,7 @@ def test_a_folder_without_files_is_named(kind, tmp_path):
         kind.source(str(tmp_path)).splits()
 
 
+@pytest.mark.slow
 def test_a_network_trains_on_it(kind, tmp_path):
     fill(kind, tmp_path, [9, 8])
     conf = NetworkConf(input_shape=(3, 4, 5), seed=1, layers=[Dense(units=4), Output(units=10)])

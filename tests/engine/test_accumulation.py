@@ -164,6 +164,7 @@ def test_sums_are_those_of_padded_arrays_bit_for_bit(spans, kind, backend):
 spans = st.tuples(st.integers(0, 7), st.integers(0, 7)).map(sorted).filter(lambda s: s[0] < s[1])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(spans.filter(lambda s: s[1] <= 4), spans), min_size=1, max_size=7))
 def test_drawn_boxes_add_up(drawn):

@@ -23,6 +23,7 @@ def network(m, x, w):
     return m.sum(m.exp(z) * z * z) if m is jnp else ops.sum(ops.exp(z) * z * z)
 
 
+@pytest.mark.slow
 def test_value_and_gradient_match_jax(x64):
     value, grads = compiled_value_and_grad(lambda x, w: network(ops, x, w))(X, W)
     expected, like = jax.value_and_grad(lambda x, w: network(jnp, x, w), argnums=(0, 1))(X, W)

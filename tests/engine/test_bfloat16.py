@@ -147,6 +147,7 @@ def test_recurrent_rows_round_what_they_store_and_nothing_between(name, backend)
     assert_close({n: widen(a) for n, a in found.items()}, expected)
 
 
+@pytest.mark.slow
 @with_onednn
 @settings(max_examples=25, deadline=None)
 @given(st.data())

@@ -128,6 +128,7 @@ def packed(graph):
     return offsets
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(moves=functions(longest=30))
 def test_each_value_lies_at_the_lowest_place_that_is_free(moves):

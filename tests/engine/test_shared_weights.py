@@ -44,6 +44,7 @@ def counts(graph):
     return Counter(node.op.kind for node in graph.nodes)
 
 
+@pytest.mark.slow
 @TABLE
 def test_gradients_match_jax(product, x64):
     _, grads = value_and_grad(lambda x, w: walk(ops, product, x, w))(X, W)
@@ -52,6 +53,7 @@ def test_gradients_match_jax(product, x64):
         np.testing.assert_allclose(grad, other, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 @TABLE
 def test_second_derivatives_match_differences(product):
     def number(x, w):
@@ -92,6 +94,7 @@ def tied(m, x, w):
     return m.sum(m.tanh(PRODUCTS["x w'"](m, m.tanh(m.matmul(x, w)), w)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function, joined", [(mixed, 0), (tied, 2)], ids=["mixed", "tied"])
 def test_products_of_one_form_alone_are_put_together(function, joined, x64):
     graph = grad_of_weights(lambda x, w: function(ops, x, w), X, W)

@@ -19,6 +19,7 @@ def program(outputs, inputs, backend, late=("late",), bindings=None):
     return TwoPartProgram(Graph(inputs, outputs), backends.get(backend), bindings, late)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_parts_run_when_their_inputs_are_there(backend):
     rng = np.random.default_rng(1)

@@ -93,6 +93,7 @@ def flush(group):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_all_ranks_get_all_that_was_kept_back_once(size):
     for ranks in zip(*checked(crew(size, flush)), strict=True):
@@ -138,6 +139,7 @@ def use_badly(group):
     return pending.wait().tobytes()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_refused():
     first, second = checked(crew(2, use_badly))
     assert first == second
@@ -156,6 +158,7 @@ def go_on(group):
     return same
 
 
+@pytest.mark.slow
 def test_a_restored_sum_goes_on_as_the_first_would_have():
     for same in checked(crew(2, go_on)):
         assert all(same)

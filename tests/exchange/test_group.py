@@ -204,6 +204,7 @@ def refused(group):
     return group.all_reduce(x + 1).sum()  # a refused call sends nothing, so the group goes on
 
 
+@pytest.mark.slow
 def test_what_cannot_be_sent_is_refused_and_does_no_harm():
     assert checked(2, refused) == [32, 32]
 
@@ -217,6 +218,7 @@ def differing(group, call):
     return group.all_reduce(x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["another type", "another length", "another call"])
 def test_ranks_whose_calls_differ_all_get_an_error(call):
     results = crew(3, differing, call, shared_memory=False)

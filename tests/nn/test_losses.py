@@ -330,6 +330,7 @@ def test_an_ignored_label_may_be_no_class(rng):
     assert not gz[0].any() and gz[1].all()
 
 
+@pytest.mark.slow
 def test_a_huge_ignored_label_leaves_loss_and_gradient_finite(rng):
     """A factor 0 would not do: 0 times an infinite term is NaN."""
     loss = SigmoidCrossEntropy(ignore_label=1e20, focal_gamma=2, focal_alpha=0.25)

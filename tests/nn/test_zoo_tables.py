@@ -99,6 +99,7 @@ def reads(conf):
     return set(conf.record_shapes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_the_score_is_that_of_the_paper(name):
     rng = np.random.default_rng(0)

@@ -75,6 +75,7 @@ def test_layers_that_do_something_else_in_use(rng):
     compare(conf, drawn.columns(conf, rng, inputs=indices(rows, rng)), rng, training=False)
 
 
+@pytest.mark.slow
 def test_layers_that_change_the_batch_and_shared_weights(rng):
     conf = cases.batchwise()
     order = {"order": lambda size: np.array([[2], [0], [2]])}

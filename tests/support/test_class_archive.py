@@ -55,6 +55,7 @@ def test_what_is_there_stays_and_what_other_jars_had_goes_when_it_is_made(folder
     assert not (folder / "other.jsa").exists()
 
 
+@pytest.mark.slow
 @needs_java
 @pytest.mark.parametrize("content", [None, b"no archive"])
 def test_a_jvm_starts_without_it_and_says_nothing(content, monkeypatch, tmp_path):

@@ -46,6 +46,7 @@ def send(source, target, count, six=False):
     return float(seconds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
 def test_they_reach_each_other(six, hosts):
     left, right = hosts
@@ -78,6 +79,7 @@ def test_each_has_a_name_processes_and_shared_memory_of_its_own(hosts):
     assert int(left.run("sh", "-c", "ls -d /proc/[0-9]* | wc -l").stdout) < 10
 
 
+@pytest.mark.slow
 def test_a_link_is_cut_and_mended(hosts):
     left, right = hosts
     left.cut()
@@ -88,6 +90,7 @@ def test_a_link_is_cut_and_mended(hosts):
     send(left, right, 1000, six=True)
 
 
+@pytest.mark.slow
 def test_what_runs_there_can_be_killed_and_ends_with_the_host():
     with two_hosts() as (left, right):
         kill(left.start("sh", "-c", "sleep 100 & sleep 100"))

@@ -31,6 +31,7 @@ def learned(tmp_path_factory):
     return net, characters, history
 
 
+@pytest.mark.slow
 def test_it_has_learned_the_text(learned):
     history = learned[2]
     losses = [epoch.loss for epoch in history.epochs]

@@ -223,6 +223,7 @@ def test_a_transform_is_part_of_the_data(crews, rng):
     assert networks[0].evaluate(stored).figures() == networks[0].evaluate(ready).figures()
 
 
+@pytest.mark.slow
 def test_fits_arrays_with_a_few_words(x, labels):
     """The shortest use: the default master, and workers of its own that are gone afterwards."""
     before = children()
@@ -233,6 +234,7 @@ def test_fits_arrays_with_a_few_words(x, labels):
     assert not children() - before
 
 
+@pytest.mark.slow
 def test_more_workers_may_be_asked_for(x, labels):
     master = ParameterAveraging(
         aggregation="driver", batch_size_per_worker=4, averaging_frequency=1, workers=3
@@ -300,6 +302,7 @@ class Keep(Listener):
         self.weights.append(state.params.astype(float))
 
 
+@pytest.mark.slow
 def test_averaged_weights_are_a_network_of_their_own(crews, x, tmp_path):
     conf = whole_net(optimizer=Momentum(learning_rate=0.1, ema_decay=0.9))
     network, keep = Network(conf), Keep()

@@ -60,6 +60,7 @@ def worse(labels, predictions):
     return worse.value
 
 
+@pytest.mark.slow
 def test_listeners_monitor_them(tmp_path):
     worse.value = 0
     best = ModelCheckpoint(tmp_path / "best", "validation worse", True, "max")
@@ -88,6 +89,7 @@ def test_by_updates_too():
     assert f"f2 {values[-1]:.4f}" in str(history)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [EarlyStopping, ReduceLROnPlateau])
 def test_nobody_guesses_which_way_is_better(kind):
     says = rf"{kind.__name__}.mode must be 'min' or 'max' for 'validation f2', a metric of your own"

@@ -297,6 +297,7 @@ def test_weights_shared_with_another_kind_of_twin_need_that_one():
 # A new optimizer
 
 
+@pytest.mark.slow
 def test_another_optimizer_begins_anew_on_all_weights(crews):
     """Its first step matches AdaGrad's formula for a softmax regression."""
     layers, y = [Output(units=3)], np.arange(6) % 3
@@ -396,6 +397,7 @@ def test_rows_of_tables_go_along_and_train_on(way, crews, tmp_path):
         assert (one.features(x, "up")["up"] != known).any()
 
 
+@pytest.mark.slow
 def test_what_an_optimizer_keeps_of_rows_begins_anew(crews):
     network = of_users(min_updates=2, expire_after=4)
     network.fit(({"id": USERS}, LABELS), 5, AllReduceSGD(batch_size_per_worker=6), crews(2))

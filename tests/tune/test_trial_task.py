@@ -74,6 +74,7 @@ def run(judge=None, candidate=CANDIDATE, **options):
             return train(setup, candidate, reporter)
 
 
+@pytest.mark.slow
 def test_its_weights_are_those_of_a_fit_of_the_same_options():
     result, judge = run(), Judge()
     assert_equal(run(judge).state, result.state)

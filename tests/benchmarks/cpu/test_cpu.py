@@ -126,6 +126,7 @@ def test_the_work_of_others_is_told_from_our_own():
         worker.kill()
 
 
+@pytest.mark.slow
 def test_a_process_that_fails_says_why():
     with pytest.raises(Failed, match="KeyError: 'nothing'"):
         Process(command(OURS, "nothing"), variables(1))

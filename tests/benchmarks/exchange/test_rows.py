@@ -82,6 +82,7 @@ def test_an_all_reduce_is_held_against_bare_sockets_and_peers():
     assert small.bars[0].most
 
 
+@pytest.mark.slow
 def test_a_crew_says_how_long_its_actions_took():
     crew = Crew(BARE, 2)
     try:
@@ -94,6 +95,7 @@ def test_a_crew_says_how_long_its_actions_took():
     assert all(process.returncode == 0 for process in crew.processes)
 
 
+@pytest.mark.slow
 def test_a_crew_that_cannot_start_says_why(monkeypatch):
     missing = [sys.executable, "-c", "import nothing_of_this_name"]
     monkeypatch.setattr(crews, "commands", lambda name, size: [missing] * size)

@@ -294,6 +294,7 @@ import tests.benchmarks.gpu.our_worker, tests.benchmarks.gpu.checker, tests.benc
 """
 
 
+@pytest.mark.slow
 def test_it_needs_few_packages():
     subprocess.run([sys.executable, "-c", BARE], cwd=ROOT, check=True)
 
@@ -317,6 +318,7 @@ def test_nccl_is_told_to_be_absent_where_it_is_not(host):
     assert table.exchange(found) == "without NCCL: it was not looked for"
 
 
+@pytest.mark.slow
 def test_all_of_it_is_saved(monkeypatch, host, tmp_path, capsys):
     some = checks(["Sigmoid"])
     monkeypatch.setattr(table, "checks", lambda: some)

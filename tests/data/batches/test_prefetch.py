@@ -44,6 +44,7 @@ class Counter:
         self.closed = True
 
 
+@pytest.mark.slow
 @given(st.integers(0, 30), st.integers(0, 5))
 def test_items_come_in_order(n, depth):
     assert list(prefetch(range(n), depth)) == list(range(n))

@@ -340,6 +340,7 @@ def test_a_write_that_never_works_says_why(monkeypatch):
     assert cluster.content is None, "a part is left"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["write", "close"])
 def test_a_write_that_never_ends_is_given_up(monkeypatch, call):
     monkeypatch.setattr(streams, "PAUSE", 0)

@@ -316,6 +316,7 @@ def test_wrong_shapes_are_named(tmp_path):
         list(check_batches(source.read, source.splits()[0], schema))
 
 
+@pytest.mark.slow
 def test_a_network_trains_on_it(tmp_path):
     folder_of(tmp_path)
     written = {"type": "Images", "path": str(tmp_path), "size": [4, 4], "scale": 0.01}

@@ -149,6 +149,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_large_records_are_read_a_few_at_a_time(name):
     schema, record, expected = LARGE[name]

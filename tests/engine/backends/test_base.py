@@ -14,6 +14,7 @@ from tests.engine.support import missing
 HAS_WHEEL = sys.platform == "linux" and platform.machine() == "x86_64"
 
 
+@pytest.mark.slow
 def test_every_named_backend_can_be_had():
     assert backends.names() == ["cuda", "onednn", "reference"]
     assert backends.get("reference").name == "reference"

@@ -25,6 +25,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path / "sparkdl" / "kernels"
 
 
+@pytest.mark.slow
 def test_what_is_written_is_read():
     assert cache.read(KEY) is None
     cache.write(KEY, b"code")
@@ -55,6 +56,7 @@ def test_code_under_another_name_is_not_there(place):
     assert cache.read(other) is None
 
 
+@pytest.mark.slow
 def test_many_writers_leave_one_whole_file(place):
     with ThreadPool(8) as pool:
         pool.starmap(cache.write, [(KEY, b"code" * 10_000)] * 64)

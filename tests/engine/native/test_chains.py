@@ -61,6 +61,7 @@ EXACT |= {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXACT)
 def test_functions_are_right_over_all_numbers(name):
     op, exact, ulps = EXACT[name]
@@ -180,6 +181,7 @@ def layouts(draw, shape):
     return memory.transpose(np.argsort(order))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(st.data())
 def test_layouts_and_broadcasts(data):

@@ -38,6 +38,7 @@ def gradient_of(gy, logits, labels):
     return gradient
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 70), st.integers(1, 70), KINDS)
 def test_drawn_shapes(n, classes, kind):

@@ -44,6 +44,7 @@ def run(arrays, backwards=False, threads=1, steps_first=False):
     return outputs
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.integers(1, 40),

@@ -40,6 +40,7 @@ def summed(make, op, x, expected):
     return True
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(shapes, st.sets(st.integers(0, 3)), st.booleans(), st.booleans())
 def test_sums_of_drawn_shapes(shape, axes, keepdims, last):
@@ -49,6 +50,7 @@ def test_sums_of_drawn_shapes(shape, axes, keepdims, last):
     summed(sum_kernel, SumOp(axes, keepdims), x, exact)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100)
 @given(shapes, st.lists(st.booleans(), min_size=4, max_size=4), st.integers(0, 3), st.booleans())
 def test_sums_to_drawn_shapes(shape, kept, lead, last):

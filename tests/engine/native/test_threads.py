@@ -47,6 +47,7 @@ else:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(getattr(get("auto"), "compiler", None) is None, reason="numpy runs alone")
 @pytest.mark.parametrize("where", ["the main thread", "another thread"])
 @pytest.mark.parametrize("kernels", ["oneDNN", "compiled loops"])

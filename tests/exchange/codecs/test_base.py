@@ -50,6 +50,7 @@ def decoded(codec, message, n):
     return out
 
 
+@pytest.mark.slow
 def test_every_codec_and_every_rule_has_an_example():
     assert {type(codec).__name__ for codec in EXAMPLES} == set(Codec.members)
     assert {type(rule).__name__ for rule in RULES} == set(ThresholdRule.members)

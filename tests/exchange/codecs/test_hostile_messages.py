@@ -76,6 +76,7 @@ def test_a_hostile_message_is_refused(name):
     refused(codec, codec.mark + struct.pack("<I", n) + body, n)
 
 
+@pytest.mark.slow
 @every_codec
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())

@@ -54,6 +54,7 @@ def differing_sums(group):
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 @pytest.mark.parametrize("shared_memory", [False, True], ids=["sockets", "shared memory"])
 def test_sums_have_the_bits_of_those_by_hand(shared_memory, size):

@@ -102,6 +102,7 @@ def summed(place, integrity):
         return error
 
 
+@pytest.mark.slow
 def test_a_changed_bit_is_an_error_on_all_ranks(tmp_path):
     good = [[6.0] * COUNT] * SIZE
     assert outcomes(tmp_path / "quiet", None, integrity=True) == good

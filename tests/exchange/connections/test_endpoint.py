@@ -131,6 +131,7 @@ def test_a_call_waits_for_the_other_to_start(endpoint):
     started[0].close()
 
 
+@pytest.mark.slow
 def test_nobody_there_is_an_error_at_the_limit(endpoint):
     with silent_place() as address:
         text = f"{address[1]}: did not answer on channel 'links'.*0.5 s"
@@ -147,6 +148,7 @@ def silent_place():
         yield sock.getsockname()
 
 
+@pytest.mark.slow
 def test_nobody_calling_is_an_error_at_the_limit(endpoint):
     with pytest.raises(WorkerError, match="nobody connected to channel 'links' within 0.2 s"):
         endpoint.accept("links", timeout=0.2)

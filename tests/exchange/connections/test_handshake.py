@@ -176,6 +176,7 @@ def test_greetings_are_fresh():
         other.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.slow
 def test_one_that_drips_is_cut_off_at_the_limit():
     with ends() as (here, there):
         door = Side(listen, there, 0.3)

@@ -57,6 +57,7 @@ def connected(endpoint):
     return Wire(here, "here", 5.0), Wire(there, "there", 5.0)
 
 
+@pytest.mark.slow
 def test_messages_travel_both_ways_at_once(endpoint):
     big = np.random.default_rng(0).normal(size=1_000_000)
     a, b = connected(endpoint)

@@ -48,6 +48,7 @@ def collectives(group, folder):
     return sorted({name for name, *_ in double_of(backend).calls})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 def test_collectives(size, tmp_path):
     assert checked(size, collectives, tmp_path) == [["allReduce", "broadcast", "reduce"]] * size

@@ -131,10 +131,12 @@ def test_several_machines_do_what_sockets_do(machines):
     assert all(other == first for other in others)
 
 
+@pytest.mark.slow
 def test_nothing_that_ranks_of_a_machine_share_goes_over_sockets():
     assert max(checked(crew(2, in_flight))) < 10_000
 
 
+@pytest.mark.slow
 def test_calls_beside_others():
     results = checked(crew(4, apart, TWO, on_two_threads, shared_memory=False))
     assert results == [[4 * sum(range(30))] * 3] * 4
@@ -172,6 +174,7 @@ def test_who_leaves_early_is_named_and_so_is_a_closed_group():
     assert crew(2, closed_early) == ["told", None]
 
 
+@pytest.mark.slow
 def test_closing_ends_a_call_and_all_threads():
     assert crew(2, closed_in_a_call) == ["closed", None]
     assert crew(2, threads_after, on_two_threads) == [[], []]

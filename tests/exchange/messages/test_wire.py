@@ -97,6 +97,7 @@ def test_many_may_send_at_once():
     assert all((array == meta["n"]).all() for meta, [array] in got)
 
 
+@pytest.mark.slow
 def test_the_last_word_arrives_although_heartbeats_lie_unread(tcp):
     a, b = tcp
     for _ in range(100):
@@ -202,6 +203,7 @@ def test_heartbeats_keep_a_peer_that_has_nothing_to_say():
         assert b.receive()[0] == {"late": True}
 
 
+@pytest.mark.slow
 def test_a_message_that_does_not_begin_in_time_is_an_error_and_may_come_later():
     with wires(timeout=5) as (a, b):
         with pytest.raises(PeerError, match="sent nothing within 0.1 s"):

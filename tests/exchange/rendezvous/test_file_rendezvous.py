@@ -28,6 +28,7 @@ def test_all_get_all_texts_in_order(size, tmp_path):
     assert len(list((tmp_path / "new").iterdir())) == size  # only those of the last round
 
 
+@pytest.mark.slow
 def test_who_is_missing_is_named(tmp_path):
     FileRendezvous(tmp_path, 1, 4)._leave(0, "here")
     with pytest.raises(WorkerError, match="2 of 4 processes.*within 0.2 s: rank 0, 3"):

@@ -196,11 +196,13 @@ def disagree(memory, rank, calls):
 # Tests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_results_are_those_of_one_process(size, tmp_path):
     assert results(tmp_path, size, everything, size) == [[]] * size
 
 
+@pytest.mark.slow
 def test_results_of_turns_are_the_same(tmp_path):
     assert results(tmp_path, 3, sum_everything_in_turns, 3) == [[]] * 3
 
@@ -209,6 +211,7 @@ def test_lanes_do_not_disturb_each_other(tmp_path):
     assert results(tmp_path, 3, both_lanes_at_once, 3) == [{0: {3}, 1: {6}}] * 3
 
 
+@pytest.mark.slow
 def test_members_wait_for_each_other(tmp_path):
     assert results(tmp_path, 2, slots_of_one_number) == [0, 0]
 
@@ -252,6 +255,7 @@ def two_members():
         memory.close()
 
 
+@pytest.mark.slow
 def test_who_comes_and_leaves_while_it_is_looked_for_has_come(monkeypatch):
     with two_members() as (memory, other):
 
@@ -267,6 +271,7 @@ def test_who_comes_and_leaves_while_it_is_looked_for_has_come(monkeypatch):
             memory.lanes[0].barrier()
 
 
+@pytest.mark.slow
 def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
     clock, looks = Clock(), []
     monkeypatch.setattr(peer_watch, "time", clock)

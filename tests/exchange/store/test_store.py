@@ -54,6 +54,7 @@ def test_nothing_is_lost(size, options):
         assert counts["bytes_in"] == 10 * size * 8000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", MODES[1:], ids=lambda o: o["mode"])
 @pytest.mark.parametrize("size", [3])
 def test_processes_train_in_each_mode(size, options, tmp_path):
@@ -63,6 +64,7 @@ def test_processes_train_in_each_mode(size, options, tmp_path):
         assert arrays == found[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3])
 def test_processes_step_together(size, tmp_path):
     found = in_processes(size, tmp_path, work.train, big=work.BIG)
@@ -246,6 +248,7 @@ def test_servers_must_be_known():
         KeyValueStore(Places(endpoint, 0, 1, {0: endpoint.address}), servers=[3])
 
 
+@pytest.mark.slow
 def test_a_worker_that_abandons_the_store_is_named_to_all():
     there = threading.Barrier(3)  # one that is still opening its store raises the error there
 
@@ -281,6 +284,7 @@ def test_a_server_that_lives_but_does_not_answer_is_lost():
         server.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", [0, 1, 2])
 @pytest.mark.parametrize("options", [MODES[0], MODES[1]], ids=lambda o: o["mode"])
 @pytest.mark.parametrize("servers", [None, [0]], ids=["all", "one"])

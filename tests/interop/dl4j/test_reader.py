@@ -43,6 +43,7 @@ def train_once(network, columns):
     network.state = replace(state, **vectors, iteration=state.iteration + 1)
 
 
+@pytest.mark.slow
 def test_outputs_are_those_of_deeplearning4j():
     for_all((*NEW, *OLD), lambda name: check_outputs(read(name), *given_and_expected(name)))
 

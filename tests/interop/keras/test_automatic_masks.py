@@ -86,6 +86,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 def test_other_masks_are_refused():
     def check(name):
         with pytest.raises(UnsupportedError, match="is not supported"):

@@ -74,6 +74,7 @@ def test_a_model_that_is_frozen_trains_nothing(functional):
     check_step(thawed(model, lambda x: x.layers[-1]))
 
 
+@pytest.mark.slow
 def test_keras_2_asks_all_that_is_around_a_layer():
     document = json.loads(built("two directions, the word of the outer one").to_json())
     for version, frozen in (("2.4.0", True), ("3.0.0", False)):

@@ -145,6 +145,7 @@ def test_images_may_come_with_channels_first():
     np.testing.assert_allclose(ours, answer(model, x), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_open_shapes_are_given():
     model = chain(L.LSTM(3), shape=(None, 4))
     x = drawn(1, 2, 6, 4)
@@ -321,6 +322,7 @@ def test_masks_that_keras_drops_are_refused():
         read_keras(model.to_json())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zero", [False, True])
 def test_masked_steps_that_keras_repeats_are_a_note(zero):
     lstm = L.LSTM(3, return_sequences=True, zero_output_for_mask=zero, name="lstm")

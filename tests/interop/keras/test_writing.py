@@ -168,6 +168,7 @@ def test_keras_masks_no_id_but_0(tmp_path):
         write_keras(network, tmp_path / "a.keras")
 
 
+@pytest.mark.slow
 def test_a_loss_or_an_optimizer_without_a_twin_is_a_note(tmp_path):
     network = layers(Output(units=3), shape=(4,), optimizer=Adam())
     [note] = write_keras(network, tmp_path / "a.keras")
@@ -201,6 +202,7 @@ def test_what_is_frozen_stays_so_in_keras(name, tmp_path):
     assert back.weights and not back.trainable_weights
 
 
+@pytest.mark.slow
 def test_frozen_attention_is_for_predictions_alone(tmp_path):
     """Loading makes Keras train the layers inside it again."""
     build = GraphBuilder(x=(5, 4))

@@ -224,6 +224,7 @@ CASES = {  # nodes and constants
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_masks_of_ids_are_as_onnxruntime_has_them(name, tmp_path):
     nodes, constants = CASES[name]
@@ -373,6 +374,7 @@ def test_joined_tensors_are_booleans_if_all_are(beside, holds, tmp_path):
     np.testing.assert_array_equal(read_onnx(path).run(given)["y"], session.run(None, given)[0])
 
 
+@pytest.mark.slow
 def test_a_constant_mask_hides_what_is_infinite_or_nan(tmp_path):
     nodes = [node("Log", "x", to="l"), node("Where", "seen", "l", "zero")]
     for number in (0, 2, -1e9):

@@ -81,6 +81,7 @@ def read_and_compare(nodes, constants, ids, folder):
     np.testing.assert_allclose(read_onnx(path).run(given)["y"], theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in MASKS if "infinity" not in name])
 def test_rows_that_two_masks_hide_have_the_order_of_their_numbers(name, tmp_path):
     hides, constants = MASKS[name]
@@ -132,6 +133,7 @@ def test_other_questions_are_refused(name, tmp_path):
         read_onnx(str(path))
 
 
+@pytest.mark.slow
 def test_finite_numbers_of_an_input_leave_attention_to_rows_that_they_hide(tmp_path):
     nodes = [*scores(node("Add", "s", "mask", to="h"))[:-1], *ASKS]
     made = model(nodes, (STEPS, 3), {"zero": ZERO}, inferred=False)
@@ -145,6 +147,7 @@ def test_finite_numbers_of_an_input_leave_attention_to_rows_that_they_hide(tmp_p
     np.testing.assert_allclose(found, theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_rows_hidden_by_finite_numbers_keep_their_attention(tmp_path):
     """As the masks of Hugging Face's models, and those of examples that are padding only."""
     nodes = [*scores(*SEEN, *PRODUCT, node("Add", "s", "m", to="h"))[:-1], *ASKS]

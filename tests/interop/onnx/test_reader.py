@@ -695,6 +695,7 @@ def test_a_mask_and_a_number_stay_as_they_are(tmp_path):
     assert sorted(kinds[name.split("/")[0]] for name in before) == ["Dense", "Dense", "Frozen"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("second", "count"),
     [(node("MatMul", "t", "w"), 1), (node("Gemm", "t", "w", transB=1), 2)],
@@ -753,6 +754,7 @@ def test_weights_in_other_files_are_not_read(tensor_of, tmp_path):
         read_onnx(str(path))
 
 
+@pytest.mark.slow
 def test_damaged_files_are_named_errors(tmp_path):
     whole = model(LENET, IMAGE, LENET_WEIGHTS).SerializeToString()
     path, rng, errors = tmp_path / "net.onnx", np.random.default_rng(0), 0

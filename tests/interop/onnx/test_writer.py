@@ -71,6 +71,7 @@ def test_means_of_texts_are_read_again(padding_id, tmp_path):
     np.testing.assert_allclose(again, theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lenet", "char_lstm"])
 def test_a_softmax_that_is_read_again_becomes_the_one_of_a_loss(name, tmp_path):
     """The file ends in an Identity, or in a Reshape and an Identity."""

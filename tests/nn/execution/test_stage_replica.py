@@ -180,6 +180,7 @@ def test_stages_have_the_gradient_of_the_whole_network(name, backend):
         assert np.array_equal(params, whole.params)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["batch statistics, dropout, penalties", "masks and weights"])
 def test_activations_may_be_computed_again(name):
     conf = NETWORKS[name]()
@@ -214,6 +215,7 @@ def test_what_goes_forward_must_not_wait_for_what_comes_back():
         check_first_part(program, {"loss": None, "next:a/centers": None})
 
 
+@pytest.mark.slow
 def test_batches_of_other_sizes_have_programs_of_their_own():
     conf = lenet()
     _, (replica,) = whole_and_stages(conf, [0, len(conf.stack)], "auto")

@@ -12,6 +12,7 @@ from sparkdl.nn.layers.core.run import Run
 from tests.nn.support import label, value_and_gradients
 
 
+@pytest.mark.slow
 def test_an_image_without_contrast_becomes_0_and_has_a_gradient():
     layer, x = layers.MVN(), np.full((1, 1, 2, 3), 5.0)
 

@@ -80,6 +80,7 @@ def test_a_label_that_is_no_class_is_still_told_by_a_nan():
     assert np.isnan(found[0]) and np.isfinite(found[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_narrow_networks_compute_them_in_float32(dtype, rng):
     x, y = rng.normal(size=(8, 5)).astype(np.float32), np.arange(8, dtype=np.int32) % 3

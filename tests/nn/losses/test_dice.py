@@ -62,6 +62,7 @@ def dice(loss, z, y, mask=None):
     return (w * lost).mean(1) if loss.per_unit else lost
 
 
+@pytest.mark.slow
 @examples
 @shapes
 def test_equals_jax(loss, shape, rng, x64):
@@ -184,6 +185,7 @@ def dice_of_predictions(p, y):
     return 1 - found.mean(1)
 
 
+@pytest.mark.slow
 def test_a_reduction_of_the_layer_has_no_effect():
     conf, x, y = segmented(Dice())
     summed = replace(conf, layers=[conf.layers[0], LossLayer(loss=Dice(), reduction="sum")])

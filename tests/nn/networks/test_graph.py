@@ -78,6 +78,7 @@ def loss_in_jax(params, columns):
     return picked + 0.5 * ((size - columns["size"]) ** 2).mean(1)
 
 
+@pytest.mark.slow
 def test_forward_of_several_inputs_and_outputs_is_that_of_jax(rng, x64):
     conf = residual()
     params = {name: rng.normal(size=shape) for name, shape in conf.params_layout.entries}

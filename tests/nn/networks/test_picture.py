@@ -19,6 +19,7 @@ def parts(conf, costs=()):
     return [text.text for text in picture.iter("text")], corners, edges
 
 
+@pytest.mark.slow
 def test_boxes_say_what_their_layers_are():
     texts, corners, edges = parts(CONF)
     assert texts[:5] == ["features", "input (4,)", "dense_1", "Dense (5,)", "25 parameters"]

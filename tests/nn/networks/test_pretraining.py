@@ -55,6 +55,7 @@ def bernoulli(z, x):
     return (jnp.logaddexp(0, z) - x * z).sum(axis=-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [True, False])
 def test_an_auto_encoder_gives_back_what_was_corrupted(training, rng, x64):
     kept = ops.uniform(IDS, EPOCH, (WIDTH,), SEED, STREAM) >= np.float32(0.4)
@@ -94,6 +95,7 @@ def gaussian(out, x):
     return -jax.scipy.stats.norm.logpdf(x, mean, jnp.exp(log_variance / 2)).sum(axis=-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("samples", [1, 3])
 @pytest.mark.parametrize("distribution", ["sigmoid_cross_entropy", "gaussian"])

@@ -153,6 +153,7 @@ def test_factors_of_decay_and_penalties_of_biases(rng):
         np.testing.assert_allclose(view, expected.get(name, 1), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_replica_moves_each_group_in_place(rng):
     first = {"optimizer": Momentum(learning_rate=0.5), "bias_rate_factor": 2.0}
     conf = network(

@@ -70,6 +70,7 @@ def test_norms_leave_out_what_has_no_rate(fixed, rng, x64):
     np.testing.assert_allclose(after[free], params[free] - step, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
     optimizer = AdamW(learning_rate=0.1, weight_decay=0.3)
     conf = NetworkConf(

@@ -45,6 +45,7 @@ def test_rows_stay_and_zeros_follow(name, moves, monkeypatch):
         want = array[:] = rng.integers(0, 2, array.shape).astype(dtype)
 
 
+@pytest.mark.slow
 @on_linux
 def test_pages_are_huge_and_given_back():
     array = allocate((LARGE,), np.int8)

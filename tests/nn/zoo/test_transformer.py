@@ -74,6 +74,7 @@ def in_jax(weights, indices, depth, heads):
     return dense(norm(x, **layer("norm")), "output")
 
 
+@pytest.mark.slow
 def test_equals_the_same_network_in_jax():
     conf = zoo.transformer(**SMALL, initializer="xavier")
     replica, batch = Replica(conf), texts(3)
@@ -84,6 +85,7 @@ def test_equals_the_same_network_in_jax():
     np.testing.assert_allclose(found, jax.nn.softmax(logits), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_learns_to_count():
     conf = zoo.transformer(**SMALL, dropout=0.1, optimizer=Adam(learning_rate=0.01))
     replica, batch = Replica(conf), texts(16)

@@ -172,6 +172,7 @@ def test_counts_stay_small_with_many_classes():
     assert evaluation.scores.positive.nbytes + evaluation.scores.negative.nbytes <= 2**23
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_classes_are_counted():
     classes, rng = 100_000, np.random.default_rng(0)
     predictions, labels = rng.random((20, classes), np.float32), rng.integers(0, classes, 20)

@@ -57,6 +57,7 @@ def test_buffers_move_too(data):
     assert network.score(data) < before
 
 
+@pytest.mark.slow
 def test_a_fit_goes_on_from_the_solution_and_not_from_its_workers_own_weights(crews):
     network, source = Network(softmax_net(l2=0.02)), Partitions([40, 40])
     master = ElasticAveraging(batch_size_per_worker=8, tau=1)

@@ -106,6 +106,7 @@ def test_a_lost_cluster_leaves_the_last_state_that_the_driver_has(name):
     assert np.isfinite(network.state.params).all() and network.unfinished.epochs == 30
 
 
+@pytest.mark.slow
 def test_what_workers_that_hang_have_is_not_waited_for(workers, monkeypatch):
     monkeypatch.setattr(supervisor, "SALVAGE", 0.0)
     network = Network(CONF)
@@ -133,6 +134,7 @@ def test_a_fit_up_to_an_update_goes_on_up_to_it(workers):
     assert network.state.iteration == 20
 
 
+@pytest.mark.slow
 def test_epochs_of_a_resumed_fit_count_from_where_it_began(workers):
     network = fit(workers, "all-reduce", 2)[0]
     with pytest.raises(Trouble):
@@ -177,6 +179,7 @@ def test_an_epoch_that_is_resumed_reports_all_its_rounds(workers, name, resume, 
     assert len(epochs) == 2 or resume == "the network", "workers may be ahead of the driver"
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_lost_when_all_is_done_is_not_missed(workers, caplog):
     """Workers wait for the driver at the end, so the loss is noticed before they exit."""
     name, ended = "all-reduce", []

@@ -89,6 +89,7 @@ def test_no_record_of_other_data_is_left_out(name, saved, crews, tmp_path):
     assert network.state.epoch == began + 3 and network.state.starts_epoch
 
 
+@pytest.mark.slow
 def test_a_place_in_an_epoch_is_that_of_as_many_workers(crews):
     network = left_inside_an_epoch(crews(2), DRIVER)
     [epoch] = network.fit(Partitions([60, 30]), 1, DRIVER, crews(1)).epochs

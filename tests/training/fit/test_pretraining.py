@@ -35,6 +35,7 @@ def trained(crews):
     return network, before, histories
 
 
+@pytest.mark.slow
 def test_each_layer_learns_in_its_turn(trained):
     _, _, histories = trained
     assert list(histories) == ["causes", "code"]

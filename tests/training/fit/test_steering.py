@@ -71,6 +71,7 @@ def stop_after(rounds, why=""):
     return LambdaListener(on_round=on_round)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", rows_of(EACH))
 def test_a_fit_that_is_stopped_ends_after_the_running_round(crews, name):
     workers, states = crews(2), States()
@@ -88,6 +89,7 @@ def test_a_fit_that_is_stopped_ends_after_the_running_round(crews, name):
     assert fit(workers, name, 1, network)[1].rounds, "the next fit goes on"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", rows_of(EACH))
 def test_a_stopped_fit_is_resumed_from_where_it_ended(crews, name, tmp_path):
     workers, checkpoints = crews(2), Checkpoints(path=tmp_path, every_rounds=1000)
@@ -150,6 +152,7 @@ def test_a_stop_before_the_first_round_writes_nothing(crews, tmp_path):
     assert not list_checkpoints(tmp_path / "none")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", rows_of(EACH))
 def test_early_stopping_ends_with_the_best_weights(crews, name):
     """The monitored loss, maximized here, is best after the first epoch."""
@@ -165,6 +168,7 @@ def test_early_stopping_ends_with_the_best_weights(crews, name):
         assert_equal(epochs[-1], fit(workers, name, 3)[0].state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", rows_of(EXACT))
 def test_rates_are_changed_in_all_workers(crews, name):
     """Lowering the rate after two epochs equals continuing at the lower rate from there."""
@@ -185,6 +189,7 @@ def test_rates_are_changed_in_all_workers(crews, name):
     np.testing.assert_allclose(network.state.params, by_hand.state.params, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
 def test_a_fit_may_be_stopped_by_any_event(crews, name):
     def stop(*_):
@@ -199,6 +204,7 @@ def test_a_fit_may_be_stopped_by_any_event(crews, name):
         assert history.end_reason == "a listener has stopped the fit"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", rows_of(EACH))
 def test_a_target_ends_a_fit_after_the_epoch_that_reaches_it(crews, name):
     workers, target = crews(2), TerminateOnTarget(1e9, "loss")

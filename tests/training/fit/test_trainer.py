@@ -74,6 +74,7 @@ def whole(crews):
     return fit(crews(2))[0].state
 
 
+@pytest.mark.slow
 def test_listeners_hear_everything_in_order(crews):
     recorder = Recorder()
     network, history = fit(crews(2), listeners=[recorder])
@@ -109,6 +110,7 @@ def test_the_history_adds_up(crews):
     assert "where time went" in str(history) and history.to_dict()["epochs"][1]["epoch"] == 1
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss(crews):
     _, history = fit(crews(2), epochs=12, network=Network(perceptron()))
     assert history.epochs[-1].loss < 0.7 * history.epochs[0].loss

@@ -99,6 +99,7 @@ def test_weights_of_classes_are_those_of_their_records(crews, weighted):
     assert_equal(by_class.state, by_record.state)
 
 
+@pytest.mark.slow
 def test_weights_of_a_yes_or_no_are_those_of_its_two_classes(crews):
     conf = perceptron(layers=[Dense(units=3), Output(units=1, loss="sigmoid_cross_entropy")])
     yes = (Y > 0).astype(np.float32)

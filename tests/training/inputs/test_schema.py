@@ -66,6 +66,7 @@ def by_hand(network, x, y):
     return np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(y)), y], z.argmax(axis=1)
 
 
+@pytest.mark.slow
 def test_padding_does_not_count(crews):
     x, y = sequences()
     network = fitted(stepwise(), masked(x, y), crews(1))

@@ -166,6 +166,7 @@ def test_labels_of_no_pixels_are_refused_as_targets():
         schema_of(net, transform=Mirror(targets=LABELS))
 
 
+@pytest.mark.slow
 def test_a_center_cropped_with_its_mask_trains_as_one_cropped_before(crews):
     x, y = images()
     crop = Crop(size=(6, 8), random=False, targets=LABELS)

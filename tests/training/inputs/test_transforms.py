@@ -31,6 +31,7 @@ def fitted(source, crew, **options):
     return network
 
 
+@pytest.mark.slow
 def test_an_lmdb_of_larger_images_is_cropped(crews, tmp_path):
     x, y = images()
     path = str(tmp_path / "lmdb")

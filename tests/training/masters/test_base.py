@@ -162,6 +162,7 @@ def assert_all_trained(network, history, counts):
     assert network.state.iteration == history.rounds[-1].iteration > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3])
 def test_all_records_are_trained_in_each_epoch(name, size, usual):
     network, history, _ = usual(name, size)

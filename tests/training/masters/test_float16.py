@@ -42,6 +42,7 @@ def scale_of(state, conf=CONF):
     return float(conf.buffers_layout.views(state.buffers)[loss_scale.SCALE])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", by_kind(WHOLE))
 def test_a_master_leaves_out_what_overflows_and_trains_on(name, crews):
     network, history = fit(MASTERS[name].master, crews(2))
@@ -89,6 +90,7 @@ def test_where_one_workers_gradient_overflows_none_updates(options, crews):
     assert history.skipped > 0 and history.skipped % 2 == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
 def test_gradients_that_are_never_finite_end_the_fit(name, crews):
     """Each weight's gradient exceeds 10^7 at any scale."""

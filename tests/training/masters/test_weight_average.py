@@ -62,6 +62,7 @@ def test_masters_that_cannot_average_weights_say_what_can(crews):
         Network(AVERAGED).fit(Partitions(EVEN), 1, MASTERS["elastic"].master, crews(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", by_kind([one for one in JOINT if one not in WITHOUT_AVERAGES]))
 def test_averaged_weights_are_those_of_one_process(name, crews):
     """Of one that keeps no average: they are the mean of its weights after each update."""
@@ -103,6 +104,7 @@ def test_servers_average_the_weights_that_they_have(name, crews):
     assert np.abs(averaged - network.state.params).max() > 0.01, "else nothing was asked"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [EVEN, UNEVEN], ids=str)
 def test_workers_apart_average_their_own_weights(counts, crews):
     """After each of their updates; a round ends with the mean by examples of their averages."""

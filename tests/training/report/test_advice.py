@@ -23,6 +23,7 @@ def fit(master, sent=0, averaging=3.0):
     return made
 
 
+@pytest.mark.slow
 def test_a_longer_interval_halves_the_time_of_exchanges():
     text = exchange_advice(fit({"type": "ParameterAveraging"}))
     assert text == (

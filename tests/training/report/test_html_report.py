@@ -26,6 +26,7 @@ def fit(listener, *others, conf=CONF, x=X):
     return Network(conf).fit((x, labels), 3, **options)
 
 
+@pytest.mark.slow
 def test_the_page_is_there_from_the_first_round_on(tmp_path):
     path, seen = tmp_path / "fit.html", []
 
@@ -67,12 +68,14 @@ def test_pages_are_written_as_rarely_as_it_takes_long(tmp_path, monkeypatch):
     assert len(written) == 2, "a page took a second: 50 s pass to the next"
 
 
+@pytest.mark.slow
 def test_a_fit_that_fails_has_its_page(tmp_path):
     with pytest.raises(DivergedError):
         fit(HtmlReport(tmp_path / "fit.html"), conf=steep(), x=X * 1e30)
     assert data_of((tmp_path / "fit.html").read_text())["runs"]
 
 
+@pytest.mark.slow
 def test_a_fit_that_another_listener_refuses_leaves_the_page_of_the_last_one(tmp_path):
     path = tmp_path / "fit.html"
     fit(HtmlReport(path))

@@ -56,6 +56,7 @@ def probabilities(net):
     return np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
 
 
+@pytest.mark.slow
 def test_figures_are_those_by_hand(seen):
     net, inspection = seen
     error = (probabilities(net) - np.eye(3)[Y])[:32]
@@ -105,6 +106,7 @@ def test_it_changes_nothing_of_the_fit(seen, workers):
     np.testing.assert_array_equal(net.state.params, other.state.params)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "master",
     [

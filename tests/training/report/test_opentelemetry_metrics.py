@@ -39,6 +39,7 @@ def values(metric):
     return {tuple(sorted(point.attributes.items())): point.value for point in points}
 
 
+@pytest.mark.slow
 def test_figures_of_a_fit_are_those_of_the_history(reader, listener):
     history = fit(listener)
     found = read(reader)

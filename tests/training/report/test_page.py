@@ -26,6 +26,7 @@ def data_of(text):
     return json.loads(found)
 
 
+@pytest.mark.slow
 def test_the_page_holds_what_the_charts_draw():
     text = page(runs(), "Two")
     first, second = data_of(text)["runs"]

@@ -57,6 +57,7 @@ def rounded(made):
     return [replace(report, loss=float(f"{report.loss:.9g}")) for report in made.rounds]
 
 
+@pytest.mark.slow
 def test_a_fit_is_read_as_it_was_written(tmp_path):
     made = history()
     write(tmp_path / "first", made)
@@ -79,6 +80,7 @@ class Refusing(Listener):
         raise ConfigError("not this fit")
 
 
+@pytest.mark.slow
 def test_a_fit_that_is_refused_leaves_the_log_of_the_last_one(tmp_path):
     fit(RunLog(tmp_path))
     before = (tmp_path / LOG).read_bytes()
@@ -163,6 +165,7 @@ def test_inspections_stand_where_they_came(tmp_path):
     assert events.count("layers") == len(layers)
 
 
+@pytest.mark.slow
 def test_a_real_fit_takes_less_than_200_bytes_a_round(tmp_path):
     made = fit(RunLog(tmp_path))
     lines = (tmp_path / LOG).read_text().splitlines()
@@ -239,6 +242,7 @@ def train(network, *listeners, **options):
     return network.fit(data, 3, **options)
 
 
+@pytest.mark.slow
 def test_rates_that_a_listener_lowers_are_read_as_they_were(tmp_path):
     plateau = ReduceLROnPlateau("loss", factor=0.5, patience=1, mode="max", min_lr=0.01)
     network = Network(replace(CONF, optimizer=Momentum(learning_rate=0.02)))

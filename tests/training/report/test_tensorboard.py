@@ -49,6 +49,7 @@ def scalars(reader, tag):
     return [event.step for event in events], [event.value for event in events]
 
 
+@pytest.mark.slow
 def test_scalars_of_rounds_are_those_of_the_history(written):
     net, history, reader = written
     steps = [report.iteration for report in history.rounds]

@@ -27,6 +27,7 @@ def reasons(made):
     }
 
 
+@pytest.mark.slow
 def test_the_driver_starts_and_evaluates():
     expected = [[0, 3, "starting"], [3, 4, "reading"], [10, 11, BETWEEN], [17, 18, BETWEEN]]
     assert lanes()["driver"] == expected

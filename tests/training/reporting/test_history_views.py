@@ -23,6 +23,7 @@ def made(epochs=2):
     return history
 
 
+@pytest.mark.slow
 def test_epochs_rounds_and_validations_are_tables():
     history = made()
     epochs = history.to_pandas()

@@ -38,6 +38,7 @@ def hear_all(listener):
     listener.on_fit_end(History())
 
 
+@pytest.mark.slow
 def test_a_listener_may_care_for_nothing():
     hear_all(Listener())
     hear_all(Listeners())

@@ -24,6 +24,7 @@ def taken(phases):
     return {phase: seconds for phase, seconds in phases.seconds.items() if seconds}
 
 
+@pytest.mark.slow
 def test_each_second_goes_to_the_phase_that_ends():
     phases = Phases(clock(1, 2, 4, 8))
     for phase in ("starting", "reading", "compute", "reading"):
@@ -57,6 +58,7 @@ def test_advice_is_a_sentence_on_the_longest_phase():
         assert told.startswith("100 % of 2.0 s went into ") and told.endswith(".")
 
 
+@pytest.mark.slow
 def test_the_table_shows_the_phases_of_a_fit():
     made = History(phases={"starting": 1.0, "compute": 3.0, "ending": 0.0})
     assert made.wall == 4.0 and made.to_dict()["phases"] == made.phases
@@ -82,6 +84,7 @@ ROUNDS = {"starting", "reading", "balance", "compute", "overhead", "evaluation",
 LAUNCHED = ROUNDS | {"launching", "averaging", "ending"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MASTERS)
 def test_phases_add_up_to_the_wall_clock(name, crews, tmp_path):
     workers, shares = crews(2), []

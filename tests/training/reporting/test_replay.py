@@ -42,6 +42,7 @@ class Hearer(Listener):
         self.note("end", self.plan.steering.error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"validate_every": 3, "validate_first": True}])
 def test_what_is_heard_later_is_what_was_heard_then(options):
     network, then, later = Network(CONF), Hearer(), Hearer()

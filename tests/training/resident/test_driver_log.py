@@ -64,6 +64,7 @@ def test_connections_that_workers_refuse_are_in_the_driver_s_log(caplog):
     assert all("127.0.0.1: " in line for line in lines)
 
 
+@pytest.mark.slow
 def test_what_several_workers_say_stands_there_once(caplog):
     log = WorkerLog()
     log.write(0, "a", [[logging.WARNING, "no GPU"], [logging.ERROR, "no disk"]])

@@ -57,6 +57,7 @@ def test_workers_on_one_gpu_are_told(name, driver, monkeypatch, caplog):
         assert expected in caplog.text and "spark.task.resource.gpu.amount=1" in caplog.text
 
 
+@pytest.mark.slow
 def test_workers_find_each_other_at_the_driver(driver):
     RendezvousServer(3, driver)
     groups = joined(setup_of(driver, 3), [PROCESSOR] * 3)
@@ -65,6 +66,7 @@ def test_workers_find_each_other_at_the_driver(driver):
         group.close()
 
 
+@pytest.mark.slow
 def test_who_waits_too_long_names_those_who_are_missing(driver):
     RendezvousServer(3, driver)
     with pytest.raises(WorkerError, match=r"^2 of 3 processes have not come to .* rank 1, 2$"):

@@ -12,6 +12,7 @@ def orders(rounds=0):
     return Orders(rounds, lambda: None)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_asked_begins_no_round_until_one_is_named():
     own, ended = orders(), []
     assert not own.is_last(1)

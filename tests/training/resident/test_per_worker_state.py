@@ -116,6 +116,7 @@ def test_the_workers_of_another_master_begin_without_and_say_so(crews, caplog):
     assert_equal(network.state, fit(other, crews(2), 1, plain).state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec, warns", [("OneBit", True), ("Half", False), ("none", False)])
 def test_a_checkpoint_without_what_was_kept_back_says_so(codec, warns, crews, tmp_path, caplog):
     """Older checkpoints did not store it."""
@@ -129,6 +130,7 @@ def test_a_checkpoint_without_what_was_kept_back_says_so(codec, warns, crews, tm
     assert ("holds no residuals of its workers" in caplog.text) == warns
 
 
+@pytest.mark.slow
 def test_a_saved_model_has_the_network_alone(crews, tmp_path):
     network = fit(master_of("all-reduce", "OneBit"), crews(2), 1)
     network.save(tmp_path / "model")
@@ -144,6 +146,7 @@ def test_a_fit_goes_on_from_the_state_of_a_checkpoint(crews, tmp_path):
     assert_equal(fit(master, crews(2), 1, Network(conf, state)).state, whole.state)
 
 
+@pytest.mark.slow
 def test_a_master_whose_workers_have_nothing_of_their_own_sends_nothing(crews, tmp_path):
     network = fit(MASTERS["all-reduce"], crews(2), 1, checkpoints=Checkpoints(path=tmp_path))
     assert network.state.worker_states == ()

@@ -229,6 +229,7 @@ def assert_spread(name, state, history, expected, calm):
         assert_equal(state, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RESIDENT)
 def test_workers_that_begin_anew_on_more_slots_give_the_same_weights(name, workers, monkeypatch):
     options = {"validation": Partitions([9]), "epochs": 2, "listeners": [in_step()]}
@@ -239,6 +240,7 @@ def test_workers_that_begin_anew_on_more_slots_give_the_same_weights(name, worke
     assert [epoch.validation.examples for epoch in history.epochs] == [9, 9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wish", ["steered", "stopped", "updates"])
 def test_what_listeners_wish_holds_where_workers_begin_anew(wish, workers, monkeypatch):
     lower = [ReduceLROnPlateau("loss", factor=0.5, patience=1, mode="max")]
@@ -292,6 +294,7 @@ def test_an_epoch_that_has_not_been_evaluated_still_is(workers):
     assert history.epochs[0].validation.examples == 9
 
 
+@pytest.mark.slow
 def test_after_so_many_restarts_the_fit_fails_and_says_why(workers):
     harm = Harm(workers, rounds=1)
     with pytest.raises(WorkerError, match=r"^worker 1 \(process \d+\): ended with exit code -9"):
@@ -345,6 +348,7 @@ def test_validation_that_cannot_be_used_is_named(workers):
         fit(workers, validation=data)
 
 
+@pytest.mark.slow
 def test_a_listener_that_raises_leaves_workers_that_work(workers):
     class Stop(Listener):
         def on_round(self, report, state):

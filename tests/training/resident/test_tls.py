@@ -77,6 +77,7 @@ def test_a_bit_that_changes_on_its_way_costs_a_restart_and_no_weights(monkeypatc
     assert_equal(network.state, plain)
 
 
+@pytest.mark.slow
 def test_options_go_through_json(tls):
     master = AllReduceSGD(tls=tls)
     assert AllReduceSGD(**json.loads(json.dumps(master.to_dict()))) == master

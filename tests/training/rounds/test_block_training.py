@@ -40,6 +40,7 @@ def trained(conf, block, prefetch=0):
     return train_block(shared, 0, block)
 
 
+@pytest.mark.slow
 def test_an_update_follows_each_chunk(rng):
     conf, block = network(tbptt=(4, 4)), data(rng)
     found = trained(conf, block)

@@ -45,6 +45,7 @@ def counted(master, sizes, plan):
         epoch += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [EQUAL, UNEVEN, [40]], ids=["equal", "uneven", "one block"])
 @pytest.mark.parametrize("workers", [1, 2, 7])
 @pytest.mark.parametrize("name", MASTERS)
@@ -61,6 +62,7 @@ def test_epochs_that_are_counted_at_once_are_those_gone_through(name, workers, s
         assert found["done"] == (UPDATES - known["begun"]) * getattr(master, "accumulate", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [EQUAL, UNEVEN], ids=["equal", "uneven"])
 def test_marks_do_not_move_the_place(sizes, monkeypatch):
     master = MASTERS["driver"]
@@ -81,6 +83,7 @@ def fit_from(iteration, crews, workers=1):
     return network
 
 
+@pytest.mark.slow
 def test_a_fit_goes_on_from_any_number_of_updates(crews):
     """Files from elsewhere may contain any number."""
     network = fit_from(2**40, crews)

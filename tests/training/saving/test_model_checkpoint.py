@@ -38,6 +38,7 @@ def state():
     return Network(CONF).state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["validation_loss", "val_loss"])
 def test_each_epoch_has_its_model(field, crews, tmp_path):
     states, network = [], Network(CONF)
@@ -53,6 +54,7 @@ def test_each_epoch_has_its_model(field, crews, tmp_path):
         assert_equal(Network.load(tmp_path / name).state, expected)
 
 
+@pytest.mark.slow
 def test_a_resumed_fit_counts_on(crews, tmp_path):
     network = Network(CONF)
     for _ in range(2):

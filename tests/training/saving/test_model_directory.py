@@ -418,6 +418,7 @@ def test_an_empty_directory_may_be_used(tmp_path):
     assert load_model(tmp_path)[0] == CONF
 
 
+@pytest.mark.slow
 def test_a_foreign_directory_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     refused(tmp_path, "not a sparkdl model, it has no manifest.json")

@@ -65,6 +65,7 @@ def rows_of(tables):
     return dict(zip(arrays["user/ids"].tolist(), arrays["user/rows"][::2].tolist()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["local", "far"])
 def test_a_model_has_copies_of_the_files_in_their_order(kind, state, tmp_path):
     path = FAR if kind == "far" else str(tmp_path / "model")
@@ -82,6 +83,7 @@ def test_a_model_without_files_is_read_by_older_versions(tmp_path):
     assert json.loads((tmp_path / "model" / MANIFEST).read_bytes())["version"] == 1
 
 
+@pytest.mark.slow
 def test_a_far_model_that_was_replaced_is_refused_by_who_loaded_it_before(state, tmp_path):
     save_model(FAR, CONF, state)
     old = Network.load(FAR)

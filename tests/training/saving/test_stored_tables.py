@@ -81,6 +81,7 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(found[name], array)
 
 
+@pytest.mark.slow
 def test_all_rows_are_those_of_a_whole_group(trained):
     whole, stored = trained
     assert_same(stored.read(), whole.state())

@@ -36,6 +36,7 @@ def names(place):
     return sorted(path.name for path in place.iterdir() if path.name != MADE)
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_made_is_refused_at_once(tmp_path):
     (tmp_path / "rows").write_text("a file")
     with pytest.raises(DataError, match="rows/.* cannot be written"):
@@ -72,6 +73,7 @@ def test_a_file_that_the_driver_does_not_find_is_refused(tmp_path, monkeypatch):
     own_file(folder, "none", 2, "another", check=True)
 
 
+@pytest.mark.slow
 def test_another_process_removes_nothing(tmp_path, monkeypatch):
     folder, place = written(tmp_path, "one")
     one = own_file(folder, "one", 1, "")

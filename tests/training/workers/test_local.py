@@ -164,6 +164,7 @@ def test_a_process_that_does_not_end_is_named_and_waited_for_no_longer(caplog):
     assert "worker 2 (process 42): has not ended 30 s after it was killed" in caplog.text
 
 
+@pytest.mark.slow
 def test_closing_leaves_no_process_behind_and_workers_start_again(monkeypatch):
     monkeypatch.setattr(local, "GRACE", 60.0)
     before = children()

@@ -61,6 +61,7 @@ def feeding(wait, give_up):
     return launched
 
 
+@pytest.mark.slow
 def test_records_that_no_worker_takes_do_not_stop_the_end(monkeypatch, caplog):
     monkeypatch.setattr(local_launch, "FEEDING", 0.1)
     taken = Event()
@@ -71,6 +72,7 @@ def test_records_that_no_worker_takes_do_not_stop_the_end(monkeypatch, caplog):
     assert "still reads" not in caplog.text
 
 
+@pytest.mark.slow
 def test_records_that_are_still_read_after_the_end_are_told(monkeypatch, caplog):
     monkeypatch.setattr(local_launch, "FEEDING", 0.1)
     read, given_up = Event(), []

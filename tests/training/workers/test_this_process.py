@@ -18,6 +18,7 @@ SCHEMA = Schema(features=(1,), labels="class", label_size=2)
 OPTIONS = SimpleNamespace(repartition="uneven", seed=3)
 
 
+@pytest.mark.slow
 def test_its_weights_are_those_of_one_local_worker():
     rng = np.random.default_rng(0)
     data = Arrays(rng.normal(size=(50, 4)).astype(np.float32), rng.integers(0, 2, 50))

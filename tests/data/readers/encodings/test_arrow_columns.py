@@ -267,6 +267,7 @@ def test_tables_become_batches(make):
     np.testing.assert_array_equal(batch.ids, (2 << 40) + np.arange(5, 9))
 
 
+@pytest.mark.slow
 def test_the_time_is_linear_in_the_columns():
     count = 30_000  # 10 s if each column is searched among all others, else 0.3 s
     names = {f"features {i}": f"f{i}" for i in range(count)}

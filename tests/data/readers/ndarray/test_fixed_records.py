@@ -79,6 +79,7 @@ def test_a_gzipped_file_is_decompressed_once(tmp_path, monkeypatch):
     assert sum(read) == 20_000 * 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("side", "most"), [(400, 16 << 20), (5000, 5000**2)])
 def test_batches_of_a_gzipped_file_are_bounded_in_bytes(tmp_path, side, most):
     """Zeros are a thousandth of their size when gzipped."""
@@ -88,6 +89,7 @@ def test_batches_of_a_gzipped_file_are_bounded_in_bytes(tmp_path, side, most):
     assert sum(sizes) == count * side**2 and most // 2 < max(sizes) <= most
 
 
+@pytest.mark.slow
 def test_a_record_that_expands_too_much_is_refused(tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(idx(np.zeros((2, 9000, 9000), np.uint8)), 1))

@@ -127,6 +127,7 @@ def test_long_lines_fit(tmp_path):
     assert csv.field_size_limit() == limit
 
 
+@pytest.mark.slow
 def test_long_lines_fit_in_threads(tmp_path):
     path = write(tmp_path / "a.csv", "x" * 200_000)
     limit = csv.field_size_limit()

@@ -104,6 +104,7 @@ def test_an_error_between_two_small_steps_gives_all_threads_back(library, rng, e
     assert library.sizes[-1] == 4
 
 
+@pytest.mark.slow
 def test_primitives_are_made_and_run_on_one_thread(library, rng):
     """A small product then a large one are built for, and run on, one thread and all threads."""
     shapes = {"x": (8, 128), "w": (128, 128), "v": (128, 50_000)}

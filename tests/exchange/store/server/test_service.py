@@ -114,6 +114,7 @@ def test_a_report_of_a_loss_may_say_anything(name, said):
         assert len(str(caught.value)) < 3000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_random_requests_do_no_harm(mode):
     rng = random.Random(3)

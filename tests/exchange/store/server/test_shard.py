@@ -39,6 +39,7 @@ def held(future):
 # sync
 
 
+@pytest.mark.slow
 def test_a_step_waits_for_all():
     shard = shard_of(size=3)
     shard.push(0, "w", ones(1))
@@ -166,6 +167,7 @@ def test_who_rests_is_not_waited_for_and_comes_back_as_far_as_the_others(options
     assert pulled.result(LIMIT).value[0] == 5.0
 
 
+@pytest.mark.slow
 def test_a_barrier_waits_for_all_who_are_still_here():
     shard = shard_of(size=3)
     waiting = [start(shard.barrier, rank) for rank in (0, 1)]
@@ -279,6 +281,7 @@ def test_a_lost_worker_ends_all_waits_with_one_error():
         shard.push(1, "w", ones())
 
 
+@pytest.mark.slow
 def test_patience_ends():
     shard = shard_of(size=3, stall_timeout=0.1)
     shard.push(0, "w", ones())

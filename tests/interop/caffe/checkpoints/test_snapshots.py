@@ -65,6 +65,7 @@ def trained(conf, state, batches):
     return TrainState(**vectors, iteration=state.iteration + len(batches))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("format", END)
 def test_training_goes_on_as_if_it_had_not_stopped(name, format, tmp_path, rng):

@@ -40,6 +40,7 @@ def arrays(state):
     return CONF.params_layout.views(state.params)
 
 
+@pytest.mark.slow
 def test_a_report_says_what_became_of_each(tmp_path):
     write_weights(tmp_path / "net", FILE)
     before = start(CONF)
@@ -116,6 +117,7 @@ def test_shared_weights_are_written_for_all_and_read_from_any(tmp_path):
 # From prototxt to prototxt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", ".h5"])
 def test_a_trained_net_comes_back_to_the_bit(end, tmp_path, rng):
     data = {"shapes": {"data": SHAPES["lenet"]}}
@@ -135,6 +137,7 @@ def test_a_trained_net_comes_back_to_the_bit(end, tmp_path, rng):
     assert wanted.tobytes() == found.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, output", [("lenet", "ip2"), ("cifar10_quick", "ip2")])
 def test_another_reader_computes_the_same(name, output, tmp_path, rng):
     net = load_net(path(name), state_of("TEST"), shapes={"data": SHAPES[name]})

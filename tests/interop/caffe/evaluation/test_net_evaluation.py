@@ -16,6 +16,7 @@ class Source:
     transform = None
 
 
+@pytest.mark.slow
 def test_batches_behind_each_other_that_nothing_reads_are_shown(rng):
     """The report is their mean over the examples of both, as for any output in Caffe."""
     net = load(STACKED, "TEST", a=(4,), b=(4,))

@@ -50,6 +50,7 @@ def test_scores_of_classes(rng):
     assert found["size"] == pytest.approx((z**2).sum(), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_losses_of_an_auto_encoder_weigh_nothing_yet(rng):
     net = load_net(path("autoencoder"), state_of("TRAIN"), {"data": (1, 28, 28)})
     x = rng.uniform(size=(8, 1, 28, 28)).astype(np.float32)

@@ -77,6 +77,7 @@ BATCHES = {"autoencoder": images, "siamese": pairs, "captions": sentences}
 RATES = {"autoencoder": 1e-4, "siamese": 1e-2, "captions": 1e-3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COUNTS)
 def test_trains(name, rng):
     conf = read_net(path(name), shapes=DATA[name], optimizer=Momentum(learning_rate=0.01), l2=1e-4)

@@ -119,6 +119,7 @@ MASTERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MASTERS)
 def test_it_goes_on_from_a_snapshot_as_if_it_had_not_stopped(name, workers, tmp_path):
     format = "HDF5" if name == "servers" else "BINARYPROTO"

@@ -71,6 +71,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Gradients do not exist")  # Keras warns of the spare weight
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_a_gradient_step_is_that_of_keras(make):

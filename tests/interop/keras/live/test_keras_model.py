@@ -13,6 +13,7 @@ from tests.interop.keras.models import drawn, keras, train
 L = keras.layers
 
 
+@pytest.mark.slow
 def test_predictions_are_those_of_keras():
     conf, data = model(), Partitions([37])
     keras.utils.set_random_seed(conf.seed)
@@ -31,6 +32,7 @@ def places(*shape):
     return lambda: keras.Sequential([keras.Input(shape), L.Conv2D(3, 3, padding="same")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(5, 4, 2), (3, 3, 3)], ids=str)
 def test_classes_of_places_are_those_of_keras(shape):
     """Even if the numbers of rows, columns and classes are equal."""
@@ -57,6 +59,7 @@ def arrays_of(network):
     return network.conf.params_layout.views(network.state.params).values()
 
 
+@pytest.mark.slow
 def test_a_mask_of_examples_is_refused_unless_it_is_left_out():
     def make():
         return keras.Sequential([keras.Input((4,)), L.Masking(), L.Dense(3)])

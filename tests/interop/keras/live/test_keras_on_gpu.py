@@ -58,6 +58,7 @@ def test_steps_are_those_of_the_processor(optimizer, gpu):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_mark_comes_behind_the_gradient(gpu):
     conf, marks = model(normed), []
     one, other = (KerasReplica(conf, backend) for backend in ("cuda", "auto"))

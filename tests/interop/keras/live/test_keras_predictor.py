@@ -21,6 +21,7 @@ def two_inputs():
     return keras.Model([a, b], [keras.layers.Dense(2, name="score")(both), steps])
 
 
+@pytest.mark.slow
 def test_names_and_shapes_are_the_models_and_so_are_the_numbers():
     predictor = KerasPredictor(two_inputs)
     assert predictor.inputs == {
@@ -88,6 +89,7 @@ def states():
     return keras.Model(x, lstm(x))
 
 
+@pytest.mark.slow
 def test_each_output_of_a_layer_has_a_name():
     predictor, x = KerasPredictor(states), np.ones((4, 3, 2), np.float32)
     assert [(n, len(spec.shape)) for n, spec in predictor.outputs.items()] == [

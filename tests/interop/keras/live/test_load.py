@@ -55,6 +55,7 @@ def test_one_that_is_not_installed_is_named(monkeypatch):
     assert load.chosen_backend() == "tensorflow"
 
 
+@pytest.mark.slow
 def test_models_go_to_executors_with_the_drivers_backend():
     conf = model()
     assert conf.backend == HERE and pickle.loads(pickle.dumps(conf)).backend == HERE

@@ -67,6 +67,7 @@ def one_batch():
     return next(iter(data.read(data.splits()[0])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_each_moves_a_model_as_keras_does_and_goes_on_from_its_state(name):
     conf, batch = model(keras_optimizer=OPTIMIZERS[name]), one_batch()
@@ -149,6 +150,7 @@ def test_a_document_names_the_function_and_the_state():
     assert again.keras_optimizer.reference == f"{__name__}:adamw"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Adagrad", "AdamW", "Nadam"])
 def test_a_worker_whose_first_update_is_a_later_one_begins_with_the_optimizers_state(name):
     conf, batch = model(keras_optimizer=OPTIMIZERS[name]), one_batch()
@@ -181,6 +183,7 @@ def sparing():
     return optimizer
 
 
+@pytest.mark.slow
 def test_what_was_set_on_an_optimizer_with_a_schedule_stays():
     conf, batch = model(keras_optimizer=sparing), one_batch()
     theirs, replica = first_model(conf), Network(conf).replica

@@ -35,6 +35,7 @@ def in_use(*masks):
     return Run(training=False, seed=0, masks=masks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, True])
 def test_without_weights_it_is_dot_product_attention(causal, rng, x64):
     layer = SelfAttention(project=False, causal=causal)
@@ -158,6 +159,7 @@ def translator():
     return build.conf(seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(get("auto").name != "onednn", reason="libdnnl is not here")
 def test_backends_agree_on_a_step_of_training(rng):
     columns = {

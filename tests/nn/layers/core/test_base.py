@@ -178,6 +178,7 @@ def test_every_parameter_and_buffer_has_a_first_value(rng):
     for_all(COMPARED, check)
 
 
+@pytest.mark.slow
 def test_does_not_change_its_inputs(rng):
     def check(row):
         layer, in_shape = row

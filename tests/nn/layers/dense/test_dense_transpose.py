@@ -26,6 +26,7 @@ def matrix_of(network):
     return views["first/W"]
 
 
+@pytest.mark.slow
 def test_a_decoder_has_the_weights_of_its_encoder(rng):
     plain = {"bias": False, "activation": "identity"}
     network = tied(Dense(units=3, **plain), DenseTranspose(units=5, **plain), (5,))

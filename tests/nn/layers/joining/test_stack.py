@@ -24,6 +24,7 @@ from tests.nn.support import value_and_gradients
 RUN = Run(training=False, seed=0)
 
 
+@pytest.mark.slow
 def test_unstacking_gives_back_what_was_stacked(rng):
     parts = tuple(rng.normal(size=(3, 4)) for _ in range(3))
     together = Stack().forward({}, parts, RUN)

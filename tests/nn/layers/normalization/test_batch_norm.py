@@ -7,6 +7,7 @@ from sparkdl.nn.layers import BatchNorm, TimeDistributed
 from sparkdl.nn.layers.core.run import Run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape, axes", [((6, 3), 0), ((6, 3, 4, 5), (0, 2, 3))], ids=str)
 def test_running_statistics_follow_the_batch(shape, axes, rng):
     layer, x = BatchNorm(momentum=0.75), rng.normal(2, 3, size=shape)

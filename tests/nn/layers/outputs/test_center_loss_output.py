@@ -28,6 +28,7 @@ def run_of(labels, centers, training=True):
     return Run(training=training, seed=0, labels=labels, buffers={"centers": centers})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one_hot", [False, True])
 def test_the_distance_and_the_move_by_hand(one_hot, case):
     x, labels, params, centers = case
@@ -80,6 +81,7 @@ def test_in_use_it_is_an_output(case):
     assert not run.results.losses and not run.updates
 
 
+@pytest.mark.slow
 def test_training_finds_the_centers_of_clusters(rng):
     layer = CenterLossOutput(units=2, center_rate=0.5, center_weight=1.0)
     conf = NetworkConf(input_shape=(2,), layers=[Dense(units=2, initializer="identity"), layer])

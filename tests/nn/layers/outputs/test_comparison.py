@@ -21,6 +21,7 @@ def auto_encoder(**options):
     return build.conf(optimizer=Sgd(learning_rate=0.1), seed=1)
 
 
+@pytest.mark.slow
 def test_an_auto_encoder_learns_without_labels():
     conf = auto_encoder(loss="euclidean")
     assert conf.label_columns == {} and conf.main.name == "loss"

@@ -108,6 +108,7 @@ def window_points(layer, n):
     return [[point for point in window if 0 <= point < n] for window in points]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", POOLS[1])
 def test_every_window_of_a_pooling_layer_sees_a_number_or_it_is_refused(kind, rng):
     refused = 0

@@ -63,6 +63,7 @@ def rows_pulled_ahead(group, updates):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 def test_rows_that_were_pulled_ahead_are_those_after_the_update(workers):
     updates, whole = 20, tables()  # rows expire at updates 7 and 14

@@ -56,12 +56,14 @@ def test_a_sharded_fit_gives_the_same_bits(name, crews):
         assert_equal(fit(crews(size), conf, shard, master=options), whole)
 
 
+@pytest.mark.slow
 def test_minibatches_that_are_added_up_give_the_same_bits(crews):
     options = {"master": {"accumulate": 2}}
     whole = fit(crews(2), **options)
     assert_equal(fit(crews(2), shard="optimizer", **options), whole)
 
 
+@pytest.mark.slow
 def test_workers_evaluate_with_all_parameters(crews):
     reports = []
     for shard in (None, *SHARDS):

@@ -34,6 +34,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_equals_a_simulation(name, crews):
     size, counts, options, momentum = CASES[name]
@@ -59,6 +60,7 @@ def test_equals_a_simulation(name, crews):
     assert idle or sum(counts) >= size
 
 
+@pytest.mark.slow
 def test_a_fit_goes_on_with_the_step_of_the_one_before(crews):
     both, whole = Network(CONF), Network(CONF)
     master, data = BlockMomentum(**BLOCK), Partitions(UNEVEN)
@@ -71,6 +73,7 @@ def test_a_fit_goes_on_with_the_step_of_the_one_before(crews):
     assert both.state.master_state == {}, "it would be of other weights"
 
 
+@pytest.mark.slow
 def test_steps_of_older_checkpoints_do_not_move_what_is_not_trained(crews):
     """Codecs of older versions added noise to them, and momentum kept it."""
     layers = [Frozen(layer=Dense(units=6)), Output(units=3)]

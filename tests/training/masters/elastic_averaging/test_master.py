@@ -23,6 +23,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_equals_a_simulation(name, crews):
     size, counts, options, alpha = CASES[name]

@@ -42,6 +42,7 @@ def test_a_codec_is_also_known_by_its_name_or_options():
     assert GradientSharing(codec="OneBit").codec == OneBit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", ["updates", "gradients"])
 def test_a_sum_is_as_many_means_as_there_are_workers(share, crews):
     """Both workers' blocks have the same length, so all steps have equal weight."""

@@ -40,6 +40,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_equals_a_simulation(name, crews):
     size, counts, options = CASES[name]
@@ -73,6 +74,7 @@ def test_equals_a_simulation(name, crews):
     assert idle or sum(counts) >= size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later", [{"period": 8}, {"period": 6, "adaptive": True}], ids=label)
 def test_a_fit_with_other_options_begins_with_its_own_period(later, crews):
     """An earlier fit's adaptive period, here 1, is not that of the later one."""
@@ -92,6 +94,7 @@ def test_a_fit_with_other_options_begins_with_its_own_period(later, crews):
 KEEPING = [OneBit(chunk=64), TopK(0.1), TwoBit(threshold=0.01)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", KEEPING, ids=label)
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_what_the_warm_start_keeps_back_is_in_the_first_update_after_it(codec, interrupted, crews):

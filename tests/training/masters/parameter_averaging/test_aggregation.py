@@ -37,6 +37,7 @@ def test_it_is_the_default_and_others_have_none():
     assert by("driver").resolve(None, {}) == (by("driver"), None, None)
 
 
+@pytest.mark.slow
 def test_peers_average_where_all_run_at_once(crews):
     state, history = fit(crews(2))
     assert_equal(state, fit(crews(2), by("peers"))[0])

@@ -48,6 +48,7 @@ EXACT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXACT)
 def test_equals_one_process_with_all_batches_together_for_20_rounds(name, crews):
     size, counts, conf, options = EXACT[name]

@@ -42,6 +42,7 @@ def test_slots_start_anew_whatever_the_state_brings():
     assert (averaged.vector[: conf.parameter_count] != found.vector).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["driver", "peers"])
 def test_slots_that_are_not_averaged_are_reset_in_the_network_too(way, crews):
     """A later fit, by another master, would continue with those of an earlier one."""
@@ -61,6 +62,7 @@ def test_dropout_drops_others_in_the_next_epoch():
         assert (abs(losses[0] - losses[1]) > 1e-3) == changes
 
 
+@pytest.mark.slow
 def test_buffers_are_averaged_by_examples_too(crews):
     conf, master = whole_net(), averaging(averaging_frequency=3, repartition="never")
     states, _, blocks = run(master, crews(3), Partitions([17, 5, 12]), conf, rounds=1)
@@ -85,6 +87,7 @@ def round_of(conf, examples, **options):
 # Repeatability
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_the_same_seed_gives_the_same_bits(size, crews):
     conf, master = (
@@ -110,6 +113,7 @@ def test_new_processes_give_the_same_bits(crews):
     np.testing.assert_array_equal(first.params, again.params)
 
 
+@pytest.mark.slow
 def test_another_seed_gives_another_order_and_other_weights(crews):
     conf = perceptron()
     results = [
@@ -118,6 +122,7 @@ def test_another_seed_gives_another_order_and_other_weights(crews):
     assert np.abs(results[0] - results[1]).max() > 1e-4
 
 
+@pytest.mark.slow
 def test_prefetch_and_depth_change_nothing(crews):
     conf = whole_net()
     results = [
@@ -201,6 +206,7 @@ def test_a_minibatch_of_a_block_is_another_one_in_the_next_epoch(tmp_path):
     assert orders[0] != orders[1]
 
 
+@pytest.mark.slow
 def test_a_transform_is_what_the_replica_sees(crews):
     conf, data = perceptron(), Partitions(EVEN)
     doubled = Partitions(EVEN)

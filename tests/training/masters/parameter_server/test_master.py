@@ -73,6 +73,7 @@ DOWNPOUR = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOWNPOUR)
 def test_one_worker_does_what_is_done_by_hand(name, crews):
     options, workers, data = DOWNPOUR[name], crews(1), Partitions(UNEVEN)
@@ -113,6 +114,7 @@ def test_coded_gradients_train_in_fewer_bytes(codec, mode, crews):
     assert 0 < sent[1] < sent[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backup", [0, 1, 2])
 def test_gradients_that_come_too_late_are_counted(backup, crews):
     data, options = Partitions(UNEVEN), {"servers": 1, "backup": backup, "updates_per_round": 5}

@@ -263,6 +263,7 @@ def test_what_no_pipeline_does_is_refused(conf, options, error, crews):
         fit(crews(3), conf, master=options)
 
 
+@pytest.mark.slow
 def test_the_zoo_has_stages():
     for name in ("vgg16", "googlenet", "inception_v3"):
         PipelineParallel(stages=4, workers=4).check_network(getattr(zoo, name)())

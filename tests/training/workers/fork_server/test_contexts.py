@@ -29,6 +29,7 @@ def test_other_systems_spawn(monkeypatch):
     assert process_context([]) is multiprocessing.get_context("spawn")
 
 
+@pytest.mark.slow
 def test_a_server_that_ends_as_it_begins_is_named_once(fresh, monkeypatch, caplog):
     monkeypatch.setattr(server_process, "PROGRAM", "raise SystemExit(4)#{path}{file}{modules}")
     for _ in range(2):
@@ -55,6 +56,7 @@ def test_a_server_that_cannot_fork_keeps_what_it_has(fresh, caplog):
     assert "from now on, worker processes are spawned" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_server_in_which_a_tool_has_started_a_thread_does_not_fork(
     fresh, monkeypatch, tmp_path, capfd, caplog
 ):
@@ -78,6 +80,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_no_folder_is_needed(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(PLACES)

@@ -25,6 +25,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_has_changed_since_the_server_began_is_new(name, tmp_path, monkeypatch):
     change, question, expected = CHANGES[name]

@@ -30,6 +30,7 @@ ENDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDS)
 def test_exit_codes(name):
     text, code, told = ENDS[name]
@@ -41,6 +42,7 @@ def test_exit_codes(name):
     assert ask("1 + 1") == 2, "the next one starts"
 
 
+@pytest.mark.slow
 def test_threads_that_ask_at_once_learn_the_same():
     for _ in range(20):
         with Asked() as asked:
@@ -85,6 +87,7 @@ def test_one_that_nobody_waits_for_ends_by_itself(monkeypatch, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_server_that_is_silent_is_named(monkeypatch):
     """It is used no more; see test_contexts."""
     monkeypatch.setattr(popen, "STARTING", 0.2)

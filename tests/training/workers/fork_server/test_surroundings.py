@@ -37,6 +37,7 @@ def with_limit():
     resource.setrlimit(FILES, (soft, hard))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [with_mask, with_cores, with_limit])
 def test_what_has_changed_since_the_server_began_is_new(change):
     before = pid_of_server()

@@ -134,6 +134,7 @@ def test_images_arrive_as_cudnns_first_convolution_reads_them(way, monkeypatch, 
     assert all(np.array_equal(found[0][name], found[1][name]) for name in expected)
 
 
+@pytest.mark.slow
 def test_a_worker_sends_bytes_and_trains_as_on_the_host(cuda):
     """Two passes over a block of three batches, the last one smaller."""
     block, start, found = images(22), len(cuda.device.driver.log), {}

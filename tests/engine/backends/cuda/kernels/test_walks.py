@@ -36,6 +36,7 @@ def test_no_block_reduces_what_lies_behind_the_end(rng):
     assert_same(trace(lambda x: ops.sum(x, 0), x), [x], 1e-5, runs=1)
 
 
+@pytest.mark.slow
 def test_no_block_takes_moments_or_slopes_of_what_lies_behind_the_end(rng):
     arrays = [rng.normal(1, 2, (ROWS, 32)).astype("f4"), *rng.normal(1, 1, (2, 32)).astype("f4")]
     assert_same(trace(normalized, *arrays), arrays, 1e-4, runs=1)

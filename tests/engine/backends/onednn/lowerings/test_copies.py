@@ -24,6 +24,7 @@ def check(function, *arrays):
     compare(with_gradients(function, *arrays), arrays)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data(), shapes)
 def test_transposes_of_drawn_shapes(data, shape):

@@ -22,6 +22,7 @@ def numbers(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape, np.float32)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_layer_norm_of_drawn_shapes(data):
@@ -33,6 +34,7 @@ def test_layer_norm_of_drawn_shapes(data):
     compare(graph, [x, gamma, beta], 1e-3, 1e-3)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_lrn_of_drawn_shapes(data):
@@ -81,6 +83,7 @@ def test_layer_norm_and_its_gradient_have_a_kernel_of_their_own():
         assert len(found) == 2 and not any("numpy" in name for name in found), shape
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_batch_norm_of_drawn_shapes(data):
@@ -168,6 +171,7 @@ def test_compiled_batch_norm_agrees_with_the_reference(shape, relu, loops):
     compare(graph, arrays, 1e-3, 1e-3)
 
 
+@pytest.mark.slow
 def test_compiled_batch_norm_gives_the_same_bits_on_any_number_of_threads(loops):
     def function(x, gamma, beta):
         return ops.relu(ops.batch_norm(x, gamma, beta, 1e-3)[0])
@@ -208,6 +212,7 @@ def test_channels_that_do_not_fill_vectors_are_left_to_onednn(loops):
     compare(with_gradients(rectified, *compare_all), compare_all, 1e-3, 1e-3)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_normalization_in_use_of_drawn_shapes(data):

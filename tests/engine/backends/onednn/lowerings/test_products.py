@@ -21,6 +21,7 @@ def normal(*shape):
     return np.random.default_rng(len(shape)).standard_normal(shape, np.float32)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.lists(few, min_size=1, max_size=2), many, many, many, st.booleans(), st.booleans())
 def test_products_of_batches_of_drawn_shapes(lead, m, k, n, tx, ty):
@@ -42,6 +43,7 @@ def attend(heads, scale=0.5):
     return function
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(few, many, many, few, many, st.sampled_from(["none", "rows", "keys"]))
 def test_attention_of_drawn_shapes(n, t, s, heads, d, bias):
@@ -63,6 +65,7 @@ def test_functions_along_rows_of_drawn_shapes(shape, function):
     close_on_onednn(with_gradients(function, x), [x])
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(many, many, many, st.sampled_from(AFTER))
 def test_functions_after_products_of_drawn_shapes(m, k, n, function):

@@ -89,6 +89,7 @@ def test_convolutions(shape, filters, padding, threads):
             check(program, x, z, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_sum", [False, True])
 @pytest.mark.parametrize("activation", [None, *ACTIVATIONS])
 def test_what_follows_a_convolution_is_part_of_it(activation, with_sum):
@@ -201,6 +202,7 @@ def test_without_a_thread_pool_convolutions_stay_direct(monkeypatch):
     assert not uses_winograd(program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [(1, 3), (3, 1), (2, 5)])
 def test_programs_run_on_other_numbers_of_threads_than_they_were_built_for(threads):
     x, w, padding = normal(4, 96, 24, 24), normal(96, 96, 3, 3), ((1, 1), (1, 1))

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=3), st.booleans())
 def test_column_sums_of_drawn_shapes(shape, keepdims):

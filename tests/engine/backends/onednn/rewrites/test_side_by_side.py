@@ -54,6 +54,7 @@ def run(function, arrays, threads):
     return found, [step.op for step in program.steps]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [both_ways, stacked])
 @pytest.mark.parametrize("kind", GATES, ids=lambda kind: kind.kind)
 def test_two_threads_give_the_bits_of_one(kind, make, rng):
