@@ -78,7 +78,7 @@ def correct_resizing(graph, opset, path, around=None):
             correct_resizing(inner, opset, path, known)
         if node.op_type == "Resize":
             scales = known.get(node.input[2])
-            grows = opset < 10 or (scales is not None and array_of(scales, path).min() >= 1)
+            grows = opset < 10 or (scales is not None and (array_of(scales, path) >= 1).all())
             if not grows and attributes_of(node).get("mode") != "linear":
                 raise UnsupportedError(f"{path}: a Resize of opset 10 to fewer pixels")
             ways = OF_UPSAMPLE.items()

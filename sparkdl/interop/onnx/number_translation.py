@@ -170,7 +170,7 @@ def celu(node):
     """Returns alpha times the ELU of x / alpha."""
     node.shape()
     alpha = float(node.attributes.get("alpha", 1.0))
-    node.need(alpha != 0, "alpha=0")
+    node.need(alpha > 0, f"alpha={alpha}")
     elu = nn.Activation({"type": "elu", "alpha": 1.0})
     return [Step(layer=line(scale=1 / alpha)), Step(layer=elu), Step(layer=line(scale=alpha))]
 

@@ -42,11 +42,26 @@ BACKWARDS = {
     name: np.array([number], np.int64)
     for name, number in {"from": -9, "to": -9, "axis": 1, "step": -2}.items()
 }
+ENTRIES = {"i": np.array([[[1, -2, 0, 3, 3]]])}  # fewer rows than x
+REGIONS = {  # an empty one, one that ends before it begins, and one as usual
+    "r": np.array([[0, 0, 0, 0], [3, 3, 1, 2], [0.5, 1, 2.5, 3]], np.float32),
+    "b": np.array([0, 1, 1]),
+}
+MAPS = np.array([[[1, 0.2, 0.1], [-0.3, 2, 0.5]]], np.float32)
 
 
 def cases():
     """Yields (nodes, x, constants, opset)."""
     yield [node("Slice", "x", *BACKWARDS)], IMAGE, BACKWARDS, 18  # from before the first number
+    for end in (2**31 - 1, 2**63 - 1):  # to the first number
+        constants = BACKWARDS | {"from": np.array([9]), "to": np.array([end])}
+        yield [node("Slice", "x", *constants)], IMAGE, constants, 18
+    yield [node("GatherElements", "x", "i", axis=-1)], STEPS, ENTRIES, 18
+    for mode in ("avg", "max"):
+        yield [node("RoiAlign", "x", "r", "b", mode=mode, output_width=2)], IMAGE, REGIONS, 16
+    for align in (0, 1):
+        size = {"s": np.array([1, 2, 3, 4])}
+        yield [node("AffineGrid", "x", "s", align_corners=align)], MAPS, size, 20
     for opset in (7, 9, 11):
         yield [node("Softmax", "x", axis=1)], STEPS, {}, opset
         yield [node("LogSoftmax", "x")], IMAGE, {}, opset
@@ -150,11 +165,47 @@ def test_inputs_are_those_of_the_file(tmp_path):
         function.run({"x": STEPS[..., 0]})
 
 
-def test_what_does_not_fit_names_the_node(tmp_path):
-    nodes = [node("Reshape", "x", "s")]
-    function = OnnxFunction(saved(graph_of(nodes, STEPS, {"s": np.array([5, 5])}), tmp_path))
-    with pytest.raises(ShapeError, match=r"y \(Reshape\) cannot be computed of inputs of \[\(2, 3"):
-        function.run({"x": STEPS})
+NO_ZEROS = {
+    **{"s": np.float32(1), "z": np.uint8(1), "w": np.ones((1, 3, 1, 1), np.uint8)},
+    "n": np.zeros(0, np.uint8),
+}
+UNFIT = {
+    "Reshape": (node("Reshape", "x", "s"), STEPS, {"s": np.array([5, 5])}, "cannot reshape"),
+    "Expand": (node("Expand", "x", "s"), STEPS, {"s": np.array([-5, 1, 1, 1])}, "negative dim"),
+    "Split": (node("Split", "x", "s"), STEPS, {"s": np.array([-5])}, ""),
+    "AffineGrid": (node("AffineGrid", "x", "s"), MAPS, {"s": np.array([1, 2, 0, 2])}, "size must"),
+    "LpPool": (
+        *(node("LpPool", "x", kernel_shape=[2, 2], auto_pad="ODD"), IMAGE, {}),
+        r"auto_pad must be one of \(.*\), got 'ODD'",
+    ),
+    "MaxPool": (node("MaxPool", "x", kernel_shape=[9, 9]), IMAGE, {}, "window shape cannot be"),
+    "ConvTranspose": (
+        *(node("ConvTranspose", "x", "w", pads=[9, 9, 9, 9]), IMAGE, {"w": drawn(6, 3, 1, 2, 2)}),
+        "padding must be at most",
+    ),
+    "Pad": (node("Pad", "x", "p"), STEPS, {"p": np.array([-3, 0, 0, 3, 0, 0])}, "padding must"),
+    "QLinearConv": (
+        *(node("QLinearConv", "q", "s", "z", "w", "s", "n", "s", "z"), IMAGE, NO_ZEROS),
+        "out of bounds",
+    ),
+    "LayerNormalization": (
+        helper.make_node("LayerNormalization", ["x", "w"], ["y", "m", "v"], axis=2**63 - 1),
+        *(STEPS, {"w": drawn(6, 4)}, "too large"),
+    ),
+}
+
+
+@pytest.mark.parametrize("op", UNFIT)
+@pytest.mark.parametrize("programs", [0, 1])
+def test_what_does_not_fit_names_the_node(op, programs, tmp_path):
+    one, x, constants, says = UNFIT[op]
+    quantized = [node("Cast", "x", to="q")] if op == "QLinearConv" else []
+    for cast in quantized:
+        cast.attribute.append(helper.make_attribute("to", TensorProto.UINT8))
+    made = graph_of([*quantized, one], x, constants, 20)
+    function = OnnxFunction(saved(made, tmp_path), programs)
+    with pytest.raises(ShapeError, match=rf"y \({op}\) cannot be computed of inputs of .*{says}"):
+        function.run({"x": x})
 
 
 def test_a_small_file_does_not_fill_the_memory(tmp_path, monkeypatch):
@@ -169,6 +220,13 @@ def test_what_is_made_is_what_counts(tmp_path, monkeypatch):
     monkeypatch.setattr(shapes, "MOST", 4 * IMAGE.size)
     made = graph_of([node("Resize", "x", "", "s", mode="linear")], IMAGE, DOUBLE, 18, [2, 3, 8, 10])
     assert OnnxFunction(saved(made, tmp_path)).run({"x": IMAGE})["y"].shape == (2, 3, 8, 10)
+
+
+def test_a_window_over_more_than_all_channels_takes_no_more_memory(tmp_path):
+    made = graph_of([node("LRN", "x", size=2**31 - 1, alpha=1e9)], IMAGE)
+    near = np.square(IMAGE).sum(axis=1, keepdims=True) * 1e9 / (2**31 - 1)
+    ours = OnnxFunction(saved(made, tmp_path)).run({"x": IMAGE})["y"]
+    np.testing.assert_allclose(ours, IMAGE / (1 + near) ** 0.75, rtol=1e-5)
 
 
 def test_axes_that_paddle_leaves_open_are_open(tmp_path):

@@ -459,6 +459,7 @@ CASES = (
     }
 )
 REFUSED = {
+    "celu": ([node("Celu", "x", alpha=-0.5)], (5,), {}),
     "max_of_rows": ([node("Max", "x", "c")], (5,), {"c": drawn(1, 5)}),
     "units": (over_steps("GRU", "B"), SEQUENCE, weights_of(4) | PLACES),
     "peepholes": (

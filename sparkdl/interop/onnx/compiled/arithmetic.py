@@ -53,7 +53,7 @@ def along_rows(operation):
     """Returns the rule for an engine operation along the last axis."""
 
     def compute(x, *, axis=-1):
-        if axis % x.ndim != x.ndim - 1:
+        if axis not in (-1, x.ndim - 1):
             raise UnsupportedError("another axis than the last")
         rows = reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
         return reshape(operation(rows), x.shape)
@@ -63,7 +63,7 @@ def along_rows(operation):
 
 def layer_normalization(x, scale, b=None, *, axis=-1, epsilon=1e-5, stash_type=1):
     scale, b = floats(scale, np.zeros_like(scale) if b is None else b)
-    if axis % x.ndim != x.ndim - 1 or stash_type != 1 or scale.ndim > 1:
+    if axis not in (-1, x.ndim - 1) or stash_type != 1 or scale.ndim > 1:
         raise UnsupportedError("other axes than the last")
     return ops.layer_norm(x, scale, b, epsilon=epsilon)
 

@@ -5,6 +5,7 @@ Files express this by a transpose and axes of length 1, which these functions de
 """
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from sparkdl.engine import ops
 from sparkdl.engine.graph import Tensor
@@ -78,7 +79,7 @@ def drop_ones(axes, shape):
 
 
 def concat(*inputs, axis):
-    return ops.concat(list(inputs), axis % inputs[0].ndim)
+    return ops.concat(list(inputs), normalize_axis_index(axis, inputs[0].ndim))
 
 
 def slice_axes(x, starts, ends, axes=None, steps=None):

@@ -8,11 +8,13 @@ from onnx import TypeProto, checker, defs, helper, numpy_helper, shape_inference
 from sparkdl.engine.graph import Spec, Tensor
 from sparkdl.engine.ops.base import Op
 from sparkdl.errors import UnsupportedError
+from sparkdl.interop.onnx.forward.indexing import slice_axes
 from sparkdl.interop.onnx.forward.windows import Windows
 
 WRONG = (
     shape_inference.InferenceError,
     checker.ValidationError,
+    IndexError,
     RuntimeError,
     ValueError,
     TypeError,
@@ -100,11 +102,19 @@ def shape_of_prelu(x, slope):
     return np.broadcast_shapes(x.shape, slope.shape)
 
 
+def shape_of_slice(x, *given):
+    """Returns the shape of a Slice; onnx finds no numbers where it goes backwards to the end."""
+    if any(isinstance(each, Tensor) for each in given):
+        raise ValueError("indices that depend on values")
+    return slice_axes(np.broadcast_to(np.float32(0), x.shape), *given).shape
+
+
 SHAPES = {
     "AveragePool": shape_of_windows,
     "LpPool": shape_of_windows,
     "MaxPool": shape_of_windows,
     "PRelu": shape_of_prelu,
+    "Slice": shape_of_slice,
 }
 
 
@@ -113,6 +123,7 @@ def specs_of(call, inputs):
 
     SHAPES has the operations for which the package infers wrong shapes.
     """
+    check_axis(call, inputs)
     types, data = {}, {}
     for name, x in zip(call.inputs, inputs, strict=True):
         if x is not None:
@@ -130,6 +141,17 @@ def specs_of(call, inputs):
     return specs if shape is None else tuple(replace(spec, shape=shape) for spec in specs)
 
 
+def check_axis(call, inputs):
+    """Raises UnsupportedError for an axis that the inputs lack.
+
+    onnx's shape inference of LayerNormalization would write past the end of the shape, which ends
+    the process.
+    """
+    axis, most = call.attributes.get("axis", 0), max(x.ndim for x in inputs if x is not None)
+    if not -most - 1 <= axis <= most:
+        raise UnsupportedError(f"the axis {axis} of inputs of up to {most} axes")
+
+
 def type_of(name, x):
     if not isinstance(x, Tensor | np.ndarray) or x.dtype.name not in KINDS:
         raise UnsupportedError(f"{name} is no array of numbers of a usual type")
@@ -144,4 +166,6 @@ def spec_of(name, kind):
     dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type).name
     if not all(axis.HasField("dim_value") for axis in axes) or dtype not in KINDS:
         raise UnsupportedError(f"the shape of {name} follows from numbers, or it is of {dtype}")
+    if any(axis.dim_value < 0 for axis in axes):  # of a node that does not fit its inputs
+        raise UnsupportedError(f"the shape of {name} has a negative length")
     return Spec(tuple(axis.dim_value for axis in axes), dtype)

@@ -8,7 +8,7 @@ from sparkdl.engine.ops.shape import ReshapeOp
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.compiled.arithmetic import floats
 from sparkdl.interop.onnx.compiled.arrangements import is_image_of, is_made_by, reshape
-from sparkdl.interop.onnx.forward.convolutions import windows_of_result
+from sparkdl.interop.onnx.forward.convolutions import check_filters, windows_of_result
 from sparkdl.interop.onnx.forward.windows import Windows
 
 
@@ -36,6 +36,7 @@ def conv(
     strides=None,
 ):
     x, W = floats(x, W)
+    check_filters(W, group, kernel_shape)
     at = windows_of(x, W.shape[2:], strides, dilations, pads, auto_pad)
     y = ops.conv(x, W, at.strides, at.pads, at.dilations, group)
     return y if b is None else ops.add_bias(y, *floats(b), 1)
@@ -56,6 +57,7 @@ def conv_transpose(
     strides=None,
 ):
     x, W = floats(x, W)
+    check_filters(W, group, kernel_shape)
     more = output_padding, pads, auto_pad, output_shape
     at = without_cuts(windows_of_result(x.shape[2:], W.shape[2:], strides, dilations, *more))
     y = ops.conv_transpose(x, W, at.sizes, at.strides, at.pads, at.dilations, group)

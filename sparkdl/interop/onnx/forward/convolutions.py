@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.interop.onnx.forward.shapes import whole_numbers
-from sparkdl.interop.onnx.forward.windows import Windows
+from sparkdl.interop.onnx.forward.windows import PADDINGS, Windows
 
 
 def conv(
@@ -22,9 +22,18 @@ def conv(
     strides=None,
 ):
     """Returns y (N, M, *out) of x (N, C, *in), W (M, C / group, *kernel), b (M,)."""
+    check_filters(W, group, kernel_shape)
     windows = Windows.over(x.shape[2:], W.shape[2:], strides, dilations, pads, auto_pad)
     y = by_channels(windows, x, W) if 1 < len(W) == group else by_groups(windows, x, W, group)
     return y if b is None else y + by_channel(b, y.ndim)
+
+
+def check_filters(W, group, kernel_shape):
+    """Raises ValueError for groups, or a kernel_shape, that filters do not have."""
+    if group < 1 or len(W) % group or tuple(kernel_shape or W.shape[2:]) != W.shape[2:]:
+        raise ValueError(
+            f"filters {W.shape} must have the kernel_shape {kernel_shape} and {group} equal groups"
+        )
 
 
 def by_channels(windows, x, W):
@@ -72,6 +81,7 @@ def conv_transpose(
     strides=None,
 ):
     """Returns y (N, M, *out) of x (N, C, *in), W (C, M / group, *kernel), b (M,)."""
+    check_filters(W, group, kernel_shape)
     axes, sizes = x.ndim - 2, x.shape[2:]
     more = output_padding, pads, auto_pad, output_shape
     windows = windows_of_result(sizes, W.shape[2:], strides, dilations, *more)
@@ -95,17 +105,23 @@ def windows_of_result(
     whole = [(n - 1) * stride + (k - 1) * d + 1 + extra for n, stride, k, d, extra in rows]
     pairs = cuts(whole, sizes, strides, pads, auto_pad, output_shape)
     left = tuple(n - sum(pair) for n, pair in zip(whole, pairs, strict=True))
+    if min(left, default=0) < 0:
+        raise ValueError(f"padding must be at most {whole} along the axes, got {pairs}")
     return Windows(kernel, tuple(strides), tuple(dilations), pairs, left, sizes)
 
 
 def cuts(whole, sizes, strides, pads, auto_pad, output_shape):
     """Returns ((before, after), ...) to crop from the full transposed convolution."""
     axes = len(sizes)
+    if auto_pad not in PADDINGS:
+        raise ValueError(f"auto_pad must be one of {PADDINGS}, got {auto_pad!r}")
     if output_shape is None and not auto_pad.startswith("SAME"):
         pads = pads or [0] * 2 * axes
         return tuple(zip(pads[:axes], pads[axes:], strict=True))
     to = output_shape or [n * stride for n, stride in zip(sizes, strides, strict=True)]
     totals = [n - wanted for n, wanted in zip(whole, to[-axes:], strict=True)]
+    if output_shape is None and min(totals) < 0:  # onnxruntime has a shorter result than onnx
+        raise ValueError(f"auto_pad={auto_pad} of kernels that are smaller than their strides")
     upper = auto_pad == "SAME_UPPER"
     return tuple((n // 2, n - n // 2) if upper else (n - n // 2, n // 2) for n in totals)
 

@@ -78,13 +78,15 @@ def roi_align(
 
 
 def points(begin, size, n, ratio):
-    """Returns the sampling points (n, points) in n cells along one axis."""
-    each = ratio or max(ceil(size / n), 1)
+    """Returns the sampling points (n, points) in n cells along one axis; none in empty regions."""
+    each = ratio or max(ceil(size / n), 0)
     return begin + (np.arange(n)[:, None] + (np.arange(each) + 0.5) / each) * size / n
 
 
 def cells(x, rows, columns, counts, mode):
-    """Returns the pooled cells (C, *counts) of an image (C, H, W)."""
+    """Returns the pooled cells (C, *counts) of an image (C, H, W); zeros without points."""
+    if not rows.size or not columns.size:
+        return np.zeros((len(x), *counts))
     grid = np.meshgrid(edged(rows.ravel(), x.shape[1]), edged(columns.ravel(), x.shape[2]),
                        indexing="ij")  # fmt: skip
     outside = np.isnan(grid[0]) | np.isnan(grid[1])

@@ -1,8 +1,11 @@
 """Gathering, scattering and slicing."""
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from sparkdl.interop.onnx.forward.shapes import need_room, whole_numbers
+
+ENDS = (2**31 - 1, 2**63 - 1)  # onnxruntime slices to the end in either direction
 
 
 def gather(x, indices, *, axis=0):
@@ -10,7 +13,10 @@ def gather(x, indices, *, axis=0):
 
 
 def gather_elements(x, indices, *, axis=0):
-    return np.take_along_axis(x, indices, axis)
+    """Returns the numbers of x at indices, which may have fewer rows than x on the other axes."""
+    cut = [slice(length) for length in indices.shape]
+    cut[axis] = slice(None)
+    return np.take_along_axis(x[tuple(cut)], indices, axis)
 
 
 def gather_nd(x, indices, *, batch_dims=0):
@@ -62,7 +68,7 @@ def slice_axes(x, starts, ends, axes=None, steps=None):
     cut = [slice(None)] * x.ndim
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         first = -x.shape[axis]
-        below = step < 0 and end < first
+        below = step < 0 and (end < first or end in ENDS)
         start = max(start, first) if step < 0 else start  # backwards from the first at least
         cut[axis] = slice(start, None if below else end, step)
     return x[tuple(cut)]
@@ -77,7 +83,7 @@ def one_hot(indices, depth, values, *, axis=-1):
     need_room([depth, indices.size])
     indices = indices.astype(np.int64)
     within = (indices >= -depth) & (indices < depth)
-    axis = axis % (indices.ndim + 1)
+    axis = normalize_axis_index(axis, indices.ndim + 1)
     lane = np.arange(depth).reshape(depth, *[1] * (indices.ndim - axis))
     hit = np.expand_dims(np.where(within, indices % depth, -1), axis) == lane
     return np.where(hit, values[1], values[0])

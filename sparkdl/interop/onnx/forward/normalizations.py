@@ -1,6 +1,7 @@
 """Normalizations."""
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 from onnx import TensorProto, helper
 
 from sparkdl.interop.onnx.forward.convolutions import by_channel
@@ -43,7 +44,7 @@ def group_normalization(x, scale, b, *, epsilon=1e-5, num_groups, stash_type=1):
 def layer_normalization(x, scale, b=None, *, axis=-1, epsilon=1e-5, stash_type=1):
     """Returns (y, mean, 1 / standard deviation) over the axes from `axis` on."""
     kind = helper.tensor_dtype_to_np_dtype(stash_type)
-    over = tuple(range(axis % x.ndim, x.ndim))
+    over = tuple(range(normalize_axis_index(axis, x.ndim), x.ndim))
     y, mean, inverse = standardized(x.astype(kind), over, epsilon)
     y = y.astype(x.dtype) * scale
     return (y if b is None else y + b).astype(x.dtype), mean, inverse
@@ -58,7 +59,7 @@ def standardized(x, axes, epsilon):
 
 def rms_normalization(x, scale, *, axis=-1, epsilon=1e-5, stash_type=TensorProto.FLOAT):
     wide = x.astype(helper.tensor_dtype_to_np_dtype(stash_type))
-    over = tuple(range(axis % x.ndim, x.ndim))
+    over = tuple(range(normalize_axis_index(axis, x.ndim), x.ndim))
     square = np.mean(np.square(wide), axis=over, keepdims=True)
     y = wide / np.sqrt(square + np.asarray(epsilon, wide.dtype))
     return (y.astype(x.dtype) * scale).astype(scale.dtype)
@@ -78,8 +79,9 @@ def mean_variance_normalization(x, *, axes=(0, 2, 3)):
 def lrn(x, *, alpha=1e-4, beta=0.75, bias=1.0, size):
     """Returns x / (bias + alpha * mean square of neighboring channels) ** beta."""
     before = (size - 1) // 2
-    pairs = [(0, 0), (before, size - 1 - before), *[(0, 0)] * (x.ndim - 2)]
-    near = np.lib.stride_tricks.sliding_window_view(np.pad(np.square(x), pairs), size, 1)
+    ends = tuple(min(n, x.shape[1]) for n in (before, size - 1 - before))  # zeros lie beyond
+    padded = np.pad(np.square(x), [(0, 0), ends, *[(0, 0)] * (x.ndim - 2)])
+    near = np.lib.stride_tricks.sliding_window_view(padded, sum(ends) + 1, 1)
     return (x / (bias + alpha / size * near.sum(axis=-1)) ** beta).astype(x.dtype)
 
 

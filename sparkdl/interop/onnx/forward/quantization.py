@@ -1,6 +1,7 @@
 """Quantization: integers that represent floats by a scale and a zero point."""
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 from onnx import TensorProto, helper
 
 from sparkdl.interop.onnx.forward.casts import FEW_BITS, convert
@@ -56,7 +57,7 @@ def along(values, x, axis, block_size):
     if block_size:
         wide = np.repeat(values, block_size, axis)
         return np.take(wide, np.arange(x.shape[axis]), axis)
-    return values.reshape(-1, *[1] * (x.ndim - 1 - axis % x.ndim))
+    return values.reshape(-1, *[1] * (x.ndim - 1 - normalize_axis_index(axis, x.ndim)))
 
 
 def dynamic_quantize(x):

@@ -1,8 +1,9 @@
-"""Resize, Upsample and GridSample."""
+"""Resize, Upsample, GridSample and AffineGrid."""
 
 from math import ceil, floor
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.forward.shapes import need_room, whole_numbers
@@ -26,7 +27,7 @@ def resize(
     nearest_mode="round_prefer_floor",
 ):
     """Returns x resized axis by axis, each a product with weights (to, from)."""
-    axes = [axis % x.ndim for axis in axes] if axes is not None else list(range(x.ndim))
+    axes = list(normalize_axis_tuple(range(x.ndim) if axes is None else axes, x.ndim))
     lengths = [x.shape[axis] for axis in axes]
     crops = coordinate_transformation_mode == "tf_crop_and_resize"
     parts = np.split(roi, 2) if crops else (np.zeros(len(axes)), np.ones(len(axes)))
@@ -146,6 +147,28 @@ def grid_sample(x, grid, *, align_corners=0, mode="linear", padding_mode="zeros"
     return y.astype(x.dtype)
 
 
+def affine_grid(theta, size, *, align_corners=0):
+    """Returns the grid (N, *out, axes) of affine maps (N, axes, axes + 1), last axis first.
+
+    References
+    ----------
+    Jaderberg et al., Spatial transformer networks (2015), eq. 1.
+    """
+    n, _, *lengths = whole_numbers(size)
+    axes = len(lengths)
+    if theta.shape != (n, axes, axes + 1) or min(lengths) < 1:
+        raise ValueError(f"size must be (examples, channels, lengths >= 1), got {size.tolist()}")
+    if align_corners and 1 in lengths:  # torch takes the middle, onnxruntime the end
+        raise UnsupportedError("align_corners=1 with an axis of length 1 is not supported")
+    need_room([n, *lengths, axes])
+    lines = [
+        np.linspace(-1, 1, k) if align_corners else (2 * np.arange(k) + 1) / k - 1 for k in lengths
+    ]
+    places = np.meshgrid(*lines, indexing="ij")[::-1]
+    grid = np.stack([*places, np.ones(lengths)], axis=-1)
+    return np.einsum("...p,nap->n...a", grid, theta).astype(theta.dtype)
+
+
 def bounded(place, n, edges, padding_mode, mode):
     """Returns coordinates, moved inside if the padding mode requires that before sampling."""
     cubes = mode in ("cubic", "bicubic")
@@ -181,4 +204,9 @@ def at(x, places, padding_mode, shape, align_corners=0):
     return np.moveaxis(np.where(inside[..., None], found, 0), -1, 1)
 
 
-RESAMPLING = {"GridSample": grid_sample, "Resize": resize, "Upsample": upsample}
+RESAMPLING = {
+    "AffineGrid": affine_grid,
+    "GridSample": grid_sample,
+    "Resize": resize,
+    "Upsample": upsample,
+}

@@ -3,6 +3,7 @@
 from math import prod
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 from onnx import helper, numpy_helper
 
 from sparkdl.errors import UnsupportedError
@@ -55,6 +56,8 @@ def split(x, split=None, *, axis=0, num_outputs=None, outputs):
     length = x.shape[axis]
     count = num_outputs or outputs
     parts = [-(-length // count)] * (count - 1) if split is None else whole_numbers(split)[:-1]
+    if split is not None and (min(split) < 0 or sum(split) != length or len(split) != outputs):
+        raise ValueError(f"{outputs} parts must be of {length} in all, got {split.tolist()}")
     return tuple(np.split(x, np.cumsum(parts, dtype=np.int64), axis))
 
 
@@ -74,10 +77,12 @@ def tile(x, repeats):
 def pad(x, pads, value=None, axes=None, *, mode="constant"):
     """Returns x padded, or cropped where an amount is negative."""
     amounts = whole_numbers(pads)
-    axes = range(x.ndim) if axes is None else [axis % x.ndim for axis in whole_numbers(axes)]
+    axes = normalize_axis_tuple(range(x.ndim) if axes is None else whole_numbers(axes), x.ndim)
     pairs = [(0, 0)] * x.ndim
     for axis, before, after in zip(axes, amounts, amounts[len(amounts) // 2 :], strict=False):
         pairs[axis] = before, after
+    if any(max(-b, 0) + max(-a, 0) > n for (b, a), n in zip(pairs, x.shape, strict=True)):
+        raise ValueError(f"padding must leave axes of {x.shape}, got {pairs}")
     cut = tuple(slice(max(-b, 0), n - max(-a, 0)) for (b, a), n in zip(pairs, x.shape, strict=True))
     more = [(max(b, 0), max(a, 0)) for b, a in pairs]
     need_room([n + sum(pair) for n, pair in zip(x.shape, more, strict=True)])

@@ -5,6 +5,8 @@ from itertools import product
 
 import numpy as np
 
+PADDINGS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+
 
 @dataclass(frozen=True)
 class Windows:
@@ -33,6 +35,8 @@ class Windows:
         cls, sizes, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil=False
     ):
         """Returns the windows that the attributes of a node describe."""
+        if auto_pad not in PADDINGS:
+            raise ValueError(f"auto_pad must be one of {PADDINGS}, got {auto_pad!r}")
         axes = len(sizes)
         strides, dilations = (tuple(given or [1] * axes) for given in (strides, dilations))
         spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]

@@ -171,6 +171,7 @@ def glu(node):
 
 def celu(node):
     alpha = float(node["alpha"])
+    node.need(alpha > 0, f"alpha={alpha}")
     elu = node.add(nn.Activation("elu"), node.add(line(scale=1 / alpha), node.place()))
     return node.add(line(scale=alpha), elu)
 

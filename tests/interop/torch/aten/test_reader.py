@@ -177,6 +177,14 @@ def test_softplus_with_a_low_threshold_is_refused():
             read_module(module, torch.zeros(2, 3))
 
 
+def test_celu_that_rises_below_zero_is_refused():
+    """With a negative alpha it was read as x, which showed only if an example was below 0."""
+    module = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.CELU(-0.5))
+    module[0].bias.data.fill_(5)
+    with pytest.raises(UnsupportedError, match=r"alpha=-0\.5 is not supported"):
+        read_module(module, torch.zeros(2, 3))
+
+
 def test_layers_have_the_paths_of_modules():
     net = read_module(made("resnet18")[0], drawn([(3, 33, 33)], 2))
     names = {place.name for place in net.network.conf.stack}
