@@ -8,13 +8,12 @@ from pyspark import TaskContext
 from sparkdl.data.source import has_weight, require_weight
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import NoRecords
-from sparkdl.spark.inference.arrow_map import with_plain_names
 from sparkdl.spark.jobs.held_settings import override_setting
 from sparkdl.spark.jobs.job import clear_errors
 from sparkdl.spark.records.column_types import arrow_schema
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
 from sparkdl.spark.records.records import table_batches, until_failure
-from sparkdl.spark.records.row_order import fix_order
+from sparkdl.spark.records.row_order import map_in_order
 from sparkdl.training.workers.contribution import Failure
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
@@ -38,8 +37,8 @@ class PackedFrame:
 
     def __init__(self, records, schema):
         chosen, columns = records.select_columns(schema)
-        chosen, pack = with_plain_names(chosen, partial(pack_tables, schema, columns))
-        self.frame = persist(fix_order(chosen).mapInArrow(pack, COLUMNS))
+        pack = partial(pack_tables, schema, columns)
+        self.frame = persist(map_in_order(chosen, pack, COLUMNS))
 
     def measure(self):
         """Reads the data; returns (records of each partition, bytes of all arrays).

@@ -26,7 +26,7 @@ from sparkdl.data.transforms.compose import as_transform
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import ConfigError, DataError, SparkdlError, brief
 from sparkdl.spark.connect.sessions import is_frame
-from sparkdl.spark.inference.arrow_map import select_columns, with_plain_names
+from sparkdl.spark.inference.arrow_map import select_columns
 from sparkdl.spark.jobs.archive_imports import keep_archives_in_task
 from sparkdl.spark.jobs.process_start import note_start
 from sparkdl.spark.jobs.python_start import start_python
@@ -35,7 +35,7 @@ from sparkdl.spark.records.feature_columns import Columns, join_features
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.locality import numbered_rdd, split_rdd
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
-from sparkdl.spark.records.row_order import fix_order, is_in_order
+from sparkdl.spark.records.row_order import is_in_order, map_in_order
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
 from sparkdl.spark.records.table_pieces import check_pieces
 from sparkdl.spark.records.weight_columns import (
@@ -189,14 +189,12 @@ class SparkRecords:
         start_python(sc, begin_reading)  # planning the first job takes the driver a second
         chosen, columns = self.select_columns(schema)
         store = partial(store_tables, schema, columns, key)
-        chosen, store = with_plain_names(chosen, store)
-        stored = fix_order(chosen).mapInArrow(store, sql_schema(COLUMNS))
-        return stored.rdd
+        return map_in_order(chosen, store, sql_schema(COLUMNS)).rdd
 
     def _of_frame(self, schema):
         chosen, columns = self.select_columns(schema)
-        chosen, read = with_plain_names(chosen, partial(read_tables, schema, columns))
-        return fix_order(chosen).mapInArrow(read, sql_schema(PACKED_COLUMNS)).rdd.map(of_row)
+        read = partial(read_tables, schema, columns)
+        return map_in_order(chosen, read, sql_schema(PACKED_COLUMNS)).rdd.map(of_row)
 
     def select_columns(self, schema):
         """Returns the DataFrame of the needed columns, and their names."""

@@ -8,9 +8,11 @@ numbers, 3,000,000 rows of 10).
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from sparkdl.spark.connect.sessions import is_connect
+from sparkdl.spark.inference.arrow_map import with_plain_names
 from sparkdl.spark.jobs.slots import elements
 from sparkdl.spark.records.seeded_plans import IN_ORDER, LOGICAL_RDD, class_of, is_determinate
 
@@ -40,6 +42,20 @@ def fix_order(frame: Any) -> Any:
 
     # The columns decide where hashes are equal: [1, 2], [3] has that of [1], [2, 3].
     return frame.sortWithinPartitions(F.xxhash64(*frame.columns), *frame.columns)
+
+
+def map_in_order(frame: Any, function: Callable[..., Any], columns: str) -> Any:
+    """Returns the DataFrame of a function of the rows' Arrow tables, in the same order each time.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    function : callable(iterator of Arrow tables) -> iterator of Arrow record batches
+    columns : str
+        Names and types of the results' columns.
+    """
+    frame, function = with_plain_names(frame, function)
+    return fix_order(frame).mapInArrow(function, columns)
 
 
 def is_unordered(frame: Any) -> bool:
