@@ -1,7 +1,8 @@
 """YAML as people write it, limited to the values of JSON.
 
-1e-3 is a number (a string in plain PyYAML) and 2024-01-31 a string; a repeated key is an error
-instead of the last one winning; nodes are counted before anything is built from them.
+1e-3 is a number (a string in plain PyYAML) and 2024-01-31 a string; 010 and 1:30, which PyYAML
+reads as 8 and 90, are errors, and so is a repeated key, instead of the last one winning. Nodes are
+counted before anything is built from them.
 """
 
 import re
@@ -14,6 +15,8 @@ from sparkdl.errors import ConfigError, brief
 
 PREFIX = "tag:yaml.org,2002:"
 FLOAT = re.compile(r"^[-+]?([0-9][0-9_]*)(\.[0-9_]*)?[eE][-+]?[0-9]+$")
+OCTAL = re.compile(r"^[-+]?0[0-7_]+$")  # of YAML 1.1; decimal in YAML 1.2
+NUMBERS = f"{PREFIX}int", f"{PREFIX}float"
 FOREIGN = ("timestamp", "binary", "set", "omap", "pairs")
 
 
@@ -70,6 +73,7 @@ def load(text):
         if node is None:
             return None
         check_count(measure(node, {})[0])
+        check_notation(node)
         return loader.construct_document(node)
     finally:
         loader.dispose()
@@ -100,6 +104,33 @@ def children(node):
     if isinstance(node, yaml.MappingNode):
         return [one for pair in node.value for one in pair]
     return node.value if isinstance(node, yaml.SequenceNode) else []
+
+
+def check_notation(node, path=""):
+    """Raises ConfigError for a number whose value depends on the version of YAML: 010 or 1:30."""
+    if is_ambiguous(node):
+        line, got = node.start_mark.line + 1, brief(node.value).strip("'")
+        raise ConfigError(
+            f"{path or 'the YAML text'} must be a decimal number without leading zeros and "
+            f"colons, got {got} in line {line}; put a text that has them in quotes"
+        )
+    for name, inner in named_children(node):
+        check_notation(inner, f"{path}.{name}".lstrip("."))
+
+
+def is_ambiguous(node):
+    is_number = is_scalar(node) and node.tag in NUMBERS
+    return is_number and (":" in node.value or OCTAL.match(node.value))
+
+
+def named_children(node):
+    """Yields (key or position, node) of the values and keys inside a node."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            name = key.value if is_scalar(key) else "key"
+            yield from ((name, key), (name, value))
+    elif isinstance(node, yaml.SequenceNode):
+        yield from enumerate(node.value)
 
 
 def check_count(nodes):

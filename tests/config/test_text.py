@@ -16,6 +16,33 @@ def test_yaml_reads_numbers_without_a_point():
     }
 
 
+OTHER_IN_YAML_1_2 = {
+    "a leading zero": ("a: {b: [1, 010]}", "a.b.1 must be a decimal number ", "got 010 in line 1"),
+    "a negative one": ("epochs: -012", "epochs must be a decimal number ", "got -012 in line 1"),
+    "base 60": ("a: 1\nport: 1:30", "port must be a decimal number ", "got 1:30 in line 2"),
+    "base 60 with a point": ("rate: 1:30.5", "rate must be a decimal number ", "got 1:30.5 in"),
+    "a key": ("a: {010: 1}", "a.010 must be a decimal number ", "got 010 in line 1"),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_IN_YAML_1_2)
+def test_numbers_of_another_value_in_yaml_1_2_are_refused_by_name(case):
+    document, begins, found = OTHER_IN_YAML_1_2[case]
+    with pytest.raises(ConfigError) as caught:
+        text.from_yaml(document)
+    assert str(caught.value).startswith(begins)
+    assert found in str(caught.value)
+
+
+def test_such_texts_in_quotes_and_numbers_of_one_value_are_read():
+    document = "a: '010'\nb: \"1:30\"\nc: 0\nd: 0.5\ne: 0x10\nf: 010.5\ng: host:8080\nh: 1_000"
+    assert list(text.from_yaml(document).values()) == [
+        *("010", "1:30", 0, 0.5, 16, 10.5, "host:8080", 1000)
+    ]
+    again = {"a": "010", "b": "1:30"}
+    assert text.from_yaml(text.to_yaml(again)) == again
+
+
 @pytest.mark.parametrize("number", [1e-5, 1e22, 0.1, 1 / 3, 5e-324, 2**62])
 def test_numbers_come_back_exactly(number):
     assert text.from_yaml(text.to_yaml({"a": number})) == {"a": number}

@@ -23,7 +23,15 @@ def apply(options, setting):
     for i, key in enumerate(parents):
         options = enter_section(options, key, ".".join(parents[: i + 1]))
     place = position(options, last, path) if isinstance(options, list) else last
-    options[place] = text.from_yaml(f"value: {value}")["value"]
+    options[place] = parse_value(path, value)
+
+
+def parse_value(path, value):
+    """Parses the YAML of a value; an error names the path that it is for."""
+    try:
+        return text.from_yaml(f"value: {value}")["value"]
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
 
 
 def keys(path):
