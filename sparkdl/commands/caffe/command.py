@@ -6,7 +6,7 @@ from sparkdl.commands.caffe import training, use
 from sparkdl.commands.caffe.devices import device_query
 from sparkdl.commands.caffe.options import check_known, check_values, options_of
 from sparkdl.commands.caffe.timing import time
-from sparkdl.data import files
+from sparkdl.data import LMDB, files
 from sparkdl.errors import ConfigError
 from sparkdl.spark.session import session
 
@@ -32,6 +32,9 @@ def run(options, master):
         tell(note)
     trained = training.prepare_training(options) if options.train else None
     used = use.prepare_use(options, tell) if options.use else None
+    sources = [*([trained.data] if trained else []), *(used.sources if used else [])]
+    for note in partitions(options.lmdb_partitions, sources):
+        tell(note)
     with session(master or own_master(options), name="sparkdl caffe") as spark:
         for note in places(spark.sparkContext.master, options):
             tell(note)
@@ -47,6 +50,13 @@ def places(master, options):
     for name, path in written.items():
         if path and files.is_local(path) and not master.startswith("local"):
             yield f"-{name} {path} is on each machine's own disk unless it is shared; use hdfs://"
+
+
+def partitions(count, sources):
+    """Yields a note if a number of partitions is given and no source is an LMDB."""
+    if count is not None and not any(isinstance(source, LMDB) for source in sources):
+        kinds = ", ".join(dict.fromkeys(type(source).__name__ for source in sources))
+        yield f"-lmdb_partitions {count} has no effect on {kinds}; only an LMDB is divided by it"
 
 
 def own_master(options):
