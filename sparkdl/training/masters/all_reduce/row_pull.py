@@ -105,9 +105,9 @@ def without_rows(keys):
 
 
 def changed(old, new):
-    """Returns the rows (m, d) of `new` that differ from those of `old`, as RowGradients.
+    """Returns the rows (m, d) of `new` whose bits differ from those of `old`, as RowGradients.
 
-    Their ids are the positions of the rows.
+    Their ids are the positions of the rows. 0.0 and -0.0 differ; a NaN is the same as its copy.
     """
-    places = np.flatnonzero((old != new).any(1))
+    places = np.flatnonzero((old.view(np.uint32) != new.view(np.uint32)).any(1))
     return RowGradients(RowKeys.of(places), new[places])

@@ -120,3 +120,11 @@ def test_changed_rows_are_named_by_their_places():
     keys, rows = changed(old, new)
     assert keys.ids.tolist() == [1, 3]
     np.testing.assert_array_equal(rows, new[[1, 3]])
+
+
+def test_rows_change_by_their_bits():
+    old = np.array([[0.0, 1], [np.nan, 1], [-0.0, 1]], np.float32)
+    new = np.array([[-0.0, 1], [np.nan, 1], [-0.0, 1]], np.float32)
+    keys, rows = changed(old, new)
+    assert keys.ids.tolist() == [0]
+    assert np.signbit(rows[0, 0])
