@@ -24,11 +24,14 @@ class AttentionCalls:
     path : str
         Of the module.
     module : torch.nn.MultiheadAttention
+    trains : bool
+        Whether the module is in training mode while the network trains.
     calls : list of torch.fx.Node
     """
 
     path: str
     module: Any
+    trains: bool = True
     calls: list = field(default_factory=list)
 
     @property
@@ -76,6 +79,8 @@ class AttentionCalls:
 
     def dropout(self, tensors):
         """Returns the layer's dropout rate: 0 if it is frozen, since frozen layers drop nothing."""
+        if not self.trains:
+            return 0.0
         if not is_frozen(tensors):
             return self.module.dropout
         if self.module.dropout and self.module.training:
@@ -84,14 +89,14 @@ class AttentionCalls:
         return 0.0
 
 
-def find_attentions(graph, module):
-    """Returns {call: AttentionCalls} of an exported graph of a module."""
+def find_attentions(graph, module, training):
+    """Returns {call: AttentionCalls} of an exported graph of a module; see `TrainingMode`."""
     found, of_call = {}, {}
     for node in graph.nodes:
         for key, (path, _) in node.meta.get("nn_module_stack", {}).items():
             inner = submodule(module, path)
             if type(inner).__name__ == "MultiheadAttention" and node.op == "call_function":
-                group = found.setdefault(key, AttentionCalls(path, inner))
+                group = found.setdefault(key, AttentionCalls(path, inner, training.trains(path)))
                 group.calls.append(node)
                 of_call[node] = group
                 break

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparkdl.errors import ConfigError, SparkdlError, UnsupportedError, brief
 from sparkdl.interop.torch.aten.attention import find_attentions
+from sparkdl.interop.torch.aten.exported_graph import export_module
 from sparkdl.interop.torch.aten.learned_numbers import (
     ELEMENTWISE,
     OPERANDS,
@@ -26,10 +27,10 @@ from sparkdl.interop.torch.aten.node import (
 from sparkdl.interop.torch.aten.rules import RULES
 from sparkdl.interop.torch.aten.sequence_rules import LastStates
 from sparkdl.interop.torch.aten.trained_arrays import is_trained, one_row
-from sparkdl.interop.torch.aten.training_calls import export_training, training_options
+from sparkdl.interop.torch.aten.training_calls import export_training
 from sparkdl.interop.torch.aten.whole_numbers import check_whole
 from sparkdl.interop.torch.module_arrays import load_torch
-from sparkdl.interop.translated_network import state_with
+from sparkdl.interop.translated_network import need, state_with
 from sparkdl.nn import GraphBuilder
 from sparkdl.nn.layers import LossLayer
 from sparkdl.nn.networks.new_output import without_applied
@@ -103,14 +104,14 @@ def read_module(module, example_inputs, *, loss=None, **options):
             expected = module(*inputs)
             more = tuple(repeat_first(torch, one) for one in inputs)
             expected_of_more = outputs_of_others(module, more)
-        exported = torch.export.export(module, inputs)
-        trained = export_training(torch, module, inputs)
+        exported = export_evaluation(torch, module, inputs)
+        training = export_training(torch, module, inputs)
     finally:
         for part, trains in modes:
             part.training = trains
+    training.compare(exported.graph, module)
     dtype = options.get("dtype", "float32")
-    translation = ModuleTranslation(exported, module, inputs, torch, dtype)
-    translation.in_training = training_options(exported.graph, trained, module)
+    translation = ModuleTranslation(exported, module, inputs, torch, training, dtype)
     translation.run()
     net = translation.net(loss, options)
     check_outputs(net, inputs, expected)
@@ -122,10 +123,10 @@ def read_module(module, example_inputs, *, loss=None, **options):
 class ModuleTranslation:
     """The values of an exported graph so far: Places, constant tensors and plain values."""
 
-    def __init__(self, exported, module, inputs, torch, dtype="float32"):
+    def __init__(self, exported, module, inputs, torch, training, dtype="float32"):
         self.graph, self.torch, self.size = exported.graph, torch, len(inputs[0])
-        self.dtype, self.in_training = dtype, {}
-        self.attentions = find_attentions(exported.graph, module)
+        self.dtype, self.training = dtype, training
+        self.attentions = find_attentions(exported.graph, module, training)
         self.values, self.refused = {}, []
         tensors = {**exported.state_dict, **exported.constants}
         signature, shapes = exported.graph_signature, iter(inputs)
@@ -178,7 +179,7 @@ class ModuleTranslation:
             return made
         args, kwargs = self.known(node.args), self.known(node.kwargs)
         if node.target is operator.getitem:
-            return args[0][args[1]]
+            return self.part_of(*args)
         known = [self.values[one] for one in node.all_input_nodes]
         name = self.operation(node)
         changes_input = name.endswith("_") and not name.startswith("_")
@@ -194,6 +195,13 @@ class ModuleTranslation:
         if changes_input:
             self.values[node.args[0]] = made
         return made
+
+    @staticmethod
+    def part_of(values, index):
+        """Returns one of the results of a call with several."""
+        cells = index == 2 and len(values) == 2 and isinstance(values[1], LastStates)
+        need(not cells, "reading the last cells of an LSTM")
+        return values[index]
 
     def add_layers(self, node, name, args, kwargs):
         """Returns the result of an operation's rule on Places."""
@@ -276,8 +284,7 @@ class ModuleTranslation:
 
     def aten_node(self, node, args, kwargs, batched=True):
         named = named_arguments(node, args, kwargs)
-        options = {"train": True} | self.in_training.get(node, {})
-        named |= {name: options[name] for name in ("train", "dropout_p") if name in options}
+        named |= self.training.options_of(node)
         if "input" not in named and isinstance(named.get("self"), Place):
             named["input"] = named["self"]
         value = node.meta["val"]
@@ -305,7 +312,11 @@ class ModuleTranslation:
     def net(self, loss, options):
         """Returns the ModuleNet; UnsupportedError if any call was refused."""
         places = [self.values.get(one) for one in self.outputs]
-        if not self.refused and not all(isinstance(one, Place) for one in places):
+        if not self.refused and any(isinstance(one, LastStates) for one in places):
+            self.refused.append(
+                "an output that is the last states of all layers; take those of one"
+            )
+        elif not self.refused and not all(isinstance(one, Place) for one in places):
             self.refused.append("an output that is constant")
         elif not self.refused and not all(one.batched for one in places):
             self.refused.append("an output that is the same for all examples")
@@ -333,6 +344,16 @@ class ModuleTranslation:
 
 def is_place(value):
     return isinstance(value, Place)
+
+
+def export_evaluation(torch, module, inputs):
+    """Returns the ExportedProgram of a module; UnsupportedError if torch.export refuses it."""
+    try:
+        return export_module(torch, module, inputs)
+    except Exception as error:  # of any class
+        raise UnsupportedError(
+            f"{type(module).__name__} cannot be exported by torch.export: {brief(error)}"
+        ) from error
 
 
 def repeat_first(torch, batch):

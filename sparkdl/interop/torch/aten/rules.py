@@ -80,16 +80,20 @@ def sized(values):
 
 
 def batch_norm(node):
-    """Adds a BatchNorm; frozen factors become a layer after it, so its statistics still update."""
+    """Adds a BatchNorm, and a layer after it for factors that are frozen while it is not.
+
+    Either are its statistics, where the module keeps it in evaluation, or factors without gradient.
+    """
     node.need(node["momentum"] is not None, "a momentum of None")
     factors = {name: node.tensor(name) for name in ("weight", "bias")}
     statistics = {name: node.tensor(name) for name in STATISTICS}
     given = [*factors.values(), *statistics.values()]
     node.need(all(one is not None for one in given), "statistics or factors of None")
     options = {"epsilon": node["eps"], "momentum": 1 - node["momentum"], "variance": "unbiased"}
-    if not is_frozen(factors):
+    if not is_frozen(factors) and node["training"]:
         return in_time_order(node, nn.BatchNorm(**options), **factors, **statistics)
     bare = nn.BatchNorm(scale=False, shift=False, **options)
+    bare = bare if node["training"] else nn.Frozen(layer=bare)
     return node.add(nn.Affine(axis=0), in_time_order(node, bare, **statistics), **factors)
 
 

@@ -71,7 +71,7 @@ def recurrent(kind):
                 layer = nn.Bidirectional(layer=layer)
             y = node.add(layer, y, **named)
             states += [(y, way, units) for way in range(ways)]
-            if node["dropout"] and number + 1 < node["num_layers"]:
+            if node["dropout"] and node["train"] and number + 1 < node["num_layers"]:
                 y = node.add(nn.Dropout(rate=node["dropout"]), y)
         return y, LastStates(states)  # an LSTM's last cells are not available
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sparkdl import Adam, Batch, Bidirectional, Network, Sgd
+from sparkdl.errors import UnsupportedError
 from sparkdl.interop.torch import read_module
 from tests.interop.torch.weights.modules import sequences
 
@@ -40,6 +41,18 @@ def with_factor(network):
         for vertex in network.conf.vertices
     ]
     return Network(replace(network.conf, vertices=vertices), network.state)
+
+
+@pytest.mark.parametrize(
+    "kind, words",
+    [
+        ("LSTM", "reading the last cells of an LSTM is not supported"),
+        ("GRU", "an output that is the last states of all layers; take those of one"),
+    ],
+)
+def test_states_that_are_no_output_are_named(kind, words):
+    with pytest.raises(UnsupportedError, match=words):
+        read_module(getattr(torch.nn, kind)(3, 4, batch_first=True), (drawn(2, 0),))
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
