@@ -184,6 +184,7 @@ UNFIT = {
         "padding must be at most",
     ),
     "Pad": (node("Pad", "x", "p"), STEPS, {"p": np.array([-3, 0, 0, 3, 0, 0])}, "padding must"),
+    "DepthToSpace": (node("DepthToSpace", "x", blocksize=2**31 - 1), IMAGE, {}, "cannot reshape"),
     "QLinearConv": (
         *(node("QLinearConv", "q", "s", "z", "w", "s", "n", "s", "z"), IMAGE, NO_ZEROS),
         "out of bounds",

@@ -5,6 +5,7 @@ from math import ceil
 import numpy as np
 
 from sparkdl.interop.onnx.forward.convolutions import bilinear
+from sparkdl.interop.onnx.forward.shapes import need_room
 
 
 def non_max_suppression(
@@ -80,11 +81,13 @@ def roi_align(
 def points(begin, size, n, ratio):
     """Returns the sampling points (n, points) in n cells along one axis; none in empty regions."""
     each = ratio or max(ceil(size / n), 0)
+    need_room([n, each or 1])
     return begin + (np.arange(n)[:, None] + (np.arange(each) + 0.5) / each) * size / n
 
 
 def cells(x, rows, columns, counts, mode):
     """Returns the pooled cells (C, *counts) of an image (C, H, W); zeros without points."""
+    need_room([len(x), rows.size, columns.size])
     if not rows.size or not columns.size:
         return np.zeros((len(x), *counts))
     grid = np.meshgrid(edged(rows.ravel(), x.shape[1]), edged(columns.ravel(), x.shape[2]),

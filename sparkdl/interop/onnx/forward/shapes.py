@@ -17,8 +17,8 @@ def whole_numbers(values):
 
 
 def need_room(shape):
-    """Raises UnsupportedError for shapes with more than MOST elements."""
-    count = prod(whole_numbers(shape))
+    """Raises UnsupportedError for shapes with more than MOST elements, lengths of 0 left out."""
+    count = prod(n or 1 for n in whole_numbers(shape))
     if count > MOST:
         raise UnsupportedError(f"an array of {count} numbers, more than {MOST}, is not supported")
 
