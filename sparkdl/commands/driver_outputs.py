@@ -25,7 +25,7 @@ def check_outputs(options):
     for name, path, lasting in outputs(options):
         if not (isinstance(path, str) and files.is_local(path)):
             continue
-        if not PurePosixPath(SCHEME.sub("", path, count=1)).is_absolute():
+        if not is_absolute(path):
             such = f", such as {LASTING}" if lasting == LASTING else ""
             change = f"--set {name}={lasting}" if name[0] != "-" else f"{name} {lasting}"
             cure = change if lasting == LASTING else f"give {lasting}"
@@ -36,6 +36,11 @@ def check_outputs(options):
         files.local_path(path)  # raises DataError for a malformed local URI
         notes.append(f"{name} {path} is lost with the driver's container, unless machines mount it")
     return notes
+
+
+def is_absolute(path):
+    """Returns whether a local path, or the path in a local URI, is absolute."""
+    return PurePosixPath(SCHEME.sub("", path, count=1)).is_absolute()
 
 
 def outputs(options):

@@ -1,14 +1,13 @@
 """sparkdl submit: the spark-submit command that runs another sparkdl command on a cluster."""
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
-from operator import add
 from pathlib import Path
 
+from sparkdl.commands.driver_inputs import check_folders, check_names, pack_local_files
 from sparkdl.commands.driver_outputs import check_outputs
 from sparkdl.commands.kerberos_ticket import check_ticket
 from sparkdl.data import files
@@ -28,14 +27,14 @@ KEYS = {
     "cores": "spark.executor.cores",
     "memory": "spark.executor.memory",
 }  # options of this command, and the settings of Spark that they are
-OPTION = re.compile(r"-[\w-]+=")  # of --conf=FILE
 MADE = "sparkdl-*-env.tar.gz"  # in dist, created by build.py package
 
 
 def submit(arguments):
     """Prints the spark-submit command; with --run, runs it and exits with its code."""
     options = arguments.understood(arguments.what)
-    notes = check_outputs(options) if deploy_mode(arguments) == "cluster" else []
+    is_elsewhere = deploy_mode(arguments) == "cluster"
+    notes = check_outputs(options) + check_folders(options) if is_elsewhere else []
     known = known_settings(arguments)
     notes += check_ticket(arguments.master or known.get("spark.master"), known)
     for note in notes:
@@ -62,12 +61,14 @@ def submit_command(arguments):
     if not master:
         raise ConfigError("a master is missing; give --master, or spark.master in --properties")
     mode = deploy_mode(arguments)
-    what, sent = pack_local_files(arguments.what) if mode == "cluster" else (arguments.what, [])
+    what, sent = arguments.what, arguments.files
+    if mode == "cluster":
+        what, sent = pack_local_files(what, sent)
+    check_names(sent)
     options = {"--master": master, "--deploy-mode": mode}
     if arguments.properties:
         options["--properties-file"] = arguments.properties
     options |= environment(arguments, known)
-    sent = [*arguments.files, *sent]
     if sent:
         options["--files"] = ",".join(sent)
     conf = (
@@ -121,6 +122,7 @@ def known_settings(arguments):
 
 def environment(arguments, known):
     """Returns the option that provides executors with packages; {} if the settings do."""
+    check_names([*filter(None, (arguments.py_files, arguments.archive))])
     if arguments.py_files:
         return {"--py-files": existing(arguments.py_files)}
     if arguments.archive:
@@ -178,26 +180,11 @@ def executors(arguments, master, known):
     return {key: str(value) for key, value in wanted.items() if value is not None}
 
 
-def pack_local_files(what):
-    """Returns (arguments, files) for a driver on the cluster: local files are sent along by name.
-
-    Raises ConfigError if two of them have the same name.
-    """
-    words = [OPTION.match(each) for each in what]
-    paths = [each[match.end() :] if match else each for each, match in zip(what, words)]
-    starts = [match[0] if match else "" for match in words]
-    sent = [each for each in paths if files.is_local(each) and Path(each).is_file()]
-    names = [Path(each).name for each in sent]
-    twice = {name for name in names if names.count(name) > 1 and len(set(sent)) > 1}
-    if twice:
-        raise ConfigError(f"files sent along need different names, got {sorted(twice)} twice")
-    short = [Path(each).name if each in sent else each for each in paths]
-    return list(map(add, starts, short)), list(dict.fromkeys(sent))
-
-
 def properties(path):
     """Reads {key: value} from a properties file of Spark."""
-    return {} if path is None else parse_properties(Path(existing(path)).read_text())
+    return (
+        {} if path is None else parse_properties(Path(files.absolute(existing(path))).read_text())
+    )
 
 
 def settings(given):
@@ -210,7 +197,7 @@ def settings(given):
 
 def existing(path):
     """Returns `path`; raises ConfigError if it is local and not a file."""
-    if files.is_local(path) and not Path(path).is_file():
+    if files.is_local(path) and not Path(files.absolute(path)).is_file():
         raise ConfigError(f"{path}: there is no such file")
     return path
 

@@ -202,13 +202,6 @@ def test_an_absolute_path_of_a_driver_elsewhere_may_be_mounted(submit):
     assert err.startswith("sparkdl submit: output /mnt/model is lost with the driver's container")
 
 
-def test_two_files_of_one_name_cannot_go_along(submit, tmp_path):
-    (tmp_path / "small.yaml").touch()
-    what = [*TRAIN, "--resume", "small.yaml"]
-    err = submit("--master", "yarn", "--deploy-mode", "cluster", what=what)[2]
-    assert "need different names, got ['small.yaml'] twice" in err
-
-
 def test_a_command_that_is_wrong_is_refused_before_it_is_sent(submit):
     with pytest.raises(SystemExit):
         submit("--master", "yarn", what=["trian"])
