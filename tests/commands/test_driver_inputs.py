@@ -24,9 +24,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_files_are_sent_by_name(folder):
-    what = "train --conf runs/small.yaml --set epochs=3 --resume hdfs:///c".split()
+    what = ["train", "--conf", "runs/small.yaml", "--set", "epochs=3", "--resume", "hdfs:///c"]
     assert pack_local_files(what) == (
-        "train --conf small.yaml --set epochs=3 --resume hdfs:///c".split(),
+        ["train", "--conf", "small.yaml", "--set", "epochs=3", "--resume", "hdfs:///c"],
         ["runs/small.yaml"],
     )
 
