@@ -77,7 +77,8 @@ class SparkNetworkClassifier(
     classWeights : list of float, optional
         Factor of the losses of each class.
     validationIndicatorCol : str, optional
-        Boolean column: rows that are held out and evaluated after each epoch; see model.history.
+        Boolean column: rows that are held out and evaluated after each epoch, or as validateEvery
+        says; see model.history.
     validationSplit : float, optional
         Fraction of the rows, in (0, 1), to hold out, instead of validationIndicatorCol.
     validateEvery : int, optional

@@ -61,7 +61,8 @@ class SparkNetworkEstimator(NetworkEstimator, SeveralColumns):
     weightCol : str, optional
         Column with factors of the examples' losses, in training and evaluation.
     validationIndicatorCol : str, optional
-        Boolean column: rows that are held out and evaluated after each epoch; see model.history.
+        Boolean column: rows that are held out and evaluated after each epoch, or as validateEvery
+        says; see model.history.
     validationSplit : float, optional
         Fraction of the rows, in (0, 1), to hold out, instead of validationIndicatorCol.
     validateEvery : int, optional

@@ -10,8 +10,9 @@ class HasValidation(HasValidationIndicatorCol):
     validationSplit: "Param[float]" = Param(
         Params._dummy(),
         "validationSplit",
-        "share of the rows that is not trained on but evaluated after each epoch, in the place of "
-        "validationIndicatorCol; rows are drawn by a hash and the seed, equal ones together.",
+        "share of the rows that is not trained on but evaluated, after each epoch or as "
+        "validateEvery says, in the place of validationIndicatorCol; rows are drawn by a hash and "
+        "the seed, equal ones together.",
         typeConverter=TypeConverters.toFloat,
     )
     validateEvery: "Param[int]" = Param(
