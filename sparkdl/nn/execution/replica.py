@@ -6,7 +6,7 @@ from threading import RLock
 import numpy as np
 
 from sparkdl import engine
-from sparkdl.errors import ShapeError
+from sparkdl.errors import DataError, ShapeError
 from sparkdl.nn.execution.batch_tensors import identity_inputs, split_by_output
 from sparkdl.nn.execution.custom_code import CustomCode
 from sparkdl.nn.execution.initial_vectors import initial_buffers, initial_params, initial_slots
@@ -158,6 +158,11 @@ class Replica:
         loss, examples
             The sum of the examples' losses, and their number. On a device, converting the loss to
             float waits for it; sums and products of losses do not.
+
+        Raises
+        ------
+        DataError
+            If the batch has no example.
         """
         program, columns = self._program_and_feeds(batch, epoch, states)
         if queued is not None:
@@ -172,7 +177,9 @@ class Replica:
         return after and at_steps(program, [((name,), call) for name, call in after.items()])
 
     def _program_and_feeds(self, batch, epoch, states):
-        """Returns (the gradient program for a batch, its feeds)."""
+        """Returns (the gradient program for a batch, its feeds); DataError for an empty batch."""
+        if not len(batch):
+            raise DataError("a gradient needs a batch of one example or more, got none")
         columns = columns_of(self.conf, batch) | state_columns(self.conf, states, len(batch))
         program = self._gradient(shapes_of(columns))
         self._expire()

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+ROUNDING = 1e-12  # of a share: sums of millions of weights have lost less
+
 
 @dataclass(frozen=True, eq=False)
 class Rates:
@@ -54,7 +56,7 @@ class Rates:
         (1975).
         """
         n, hits = float(examples), self.hits.astype(np.float64)
-        predicted, occurring = self.predicted / n, self.occurring / n
+        predicted, occurring = round_up(self.predicted / n), round_up(self.occurring / n)
         spread = predicted * (1 - predicted) * occurring * (1 - occurring)
         return share(hits / n - predicted * occurring, np.sqrt(np.maximum(spread, 0)))
 
@@ -70,9 +72,14 @@ class Rates:
         if not n:
             return float("nan")
         hits = float(self.hits.sum()) / n
-        predicted, occurring = self.predicted / n, self.occurring / n
+        predicted, occurring = round_up(self.predicted / n), round_up(self.occurring / n)
         spread = float((1 - predicted @ predicted) * (1 - occurring @ occurring))
         return float(share(hits - predicted @ occurring, max(spread, 0.0) ** 0.5))
+
+
+def round_up(shares):
+    """Returns shares with 1 for those that only the rounding of sums of weights keeps from it."""
+    return np.where(np.abs(1 - shares) < ROUNDING, 1.0, shares)
 
 
 def share(part, whole):

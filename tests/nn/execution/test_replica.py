@@ -359,6 +359,15 @@ def test_a_label_that_is_no_class_is_refused_and_nothing_moves(name, backend, rn
     assert replica.forward(batch)["output_1"].shape == (2, 3)
 
 
+def test_a_gradient_of_no_example_is_refused(rng):
+    """It was a ZeroDivisionError from inside."""
+    replica, batch = Replica(rows()), batch_for(rows(), rng).take(slice(0, 0))
+    for call in (replica.gradient, lambda batch: replica.step(batch, 0.1, 1)):
+        with pytest.raises(DataError, match="needs a batch of one example or more, got none"):
+            call(batch)
+    assert len(replica.losses(batch)[1]) == 0
+
+
 def test_a_label_that_is_no_class_but_ignored_is_taken(rng):
     stack = [Output(units=3, loss=SoftmaxCrossEntropy(ignore_label=-1))]
     replica = Replica(NetworkConf(input_shape=(4,), layers=stack))

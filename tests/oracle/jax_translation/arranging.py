@@ -71,7 +71,7 @@ def stop_gradient(layer, seen):
 @translates("AddedLoss")
 def added_loss(layer, seen):
     """A batch's loss is the mean over examples, so a sum is n times as large."""
-    x = steps_there(seen.x, seen.mask) if seen.x.ndim == 3 else seen.x
+    x = steps_there(seen.x, seen.mask)
     each = layer.weight * x.reshape(len(x), -1).sum(1)
     seen.losses.append(each if layer.mean else each * len(x))
     return seen.x

@@ -5,7 +5,7 @@ from functools import reduce
 import jax.numpy as jnp
 
 from tests.oracle.jax_translation import scoring
-from tests.oracle.jax_translation.seen import channel_axis, translates
+from tests.oracle.jax_translation.seen import channel_axis, steps_there, translates
 
 OPERATIONS = {
     "add": lambda xs: sum(xs),
@@ -21,10 +21,11 @@ def merge(layer, seen):
     axis = channel_axis(seen.x)
     if layer.axis is not None:
         axis = 1 + layer.axis % (seen.x.ndim - 1)
-    if axis == 1 and seen.x.ndim == 3 and any(mask is not None for mask in seen.masks):
+    deepest = max((mask.ndim for mask in seen.masks if mask is not None), default=1)
+    if axis < deepest < seen.x.ndim:
         pairs = zip(seen.xs, seen.masks, strict=True)
-        ones = [jnp.ones(x.shape[:2]) if mask is None else mask for x, mask in pairs]
-        seen.out_mask = jnp.concatenate(ones, 1)
+        ones = [steps_there(jnp.ones(x.shape[:deepest]), mask) for x, mask in pairs]
+        seen.out_mask = jnp.concatenate(ones, axis)
     return jnp.concatenate(seen.xs, axis)
 
 
@@ -99,11 +100,9 @@ def comparison(layer, seen):
     seen.out_mask = seen.mask
     kind, space = layer.loss.label_kind, z.shape[2:] if z.ndim > 3 else z.shape[1:-1]
     y = y.reshape(len(z), *space).astype(int) if kind == "class" else y.reshape(z.shape)
-    each = scoring.example_losses(layer, z, y, seen.mask)
-    for count in counts:
-        there = (count.reshape(-1) != 0) * 1.0
-        each = each * there
-        if layer.reduction != "total":
-            each = each * len(z) / jnp.maximum(there.sum(), 1)
+    there = (counts[0].reshape(-1) != 0) * 1.0 if counts else None
+    each = scoring.example_losses(layer, z, y, seen.mask, there)
+    if counts and layer.reduction not in ("valid", "total"):
+        each = each * there * len(z) / jnp.maximum(there.sum(), 1)
     seen.losses.append(layer.loss_weight * each)
     return z

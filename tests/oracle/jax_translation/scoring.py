@@ -5,8 +5,11 @@ import jax.numpy as jnp
 from tests.oracle.jax_translation import losses
 
 
-def example_losses(layer, z, labels, mask=None):
-    """Returns an output layer's losses (batch,), without its loss_weight."""
+def example_losses(layer, z, labels, mask=None, there=None):
+    """Returns an output layer's losses (batch,), without its loss_weight.
+
+    For a reduction of the batch, `there` (batch,) says which examples count.
+    """
     loss = layer.loss
     if loss.type_name in losses.WHOLE:
         return losses.WHOLE[loss.type_name](loss, z, labels, mask)
@@ -18,7 +21,10 @@ def example_losses(layer, z, labels, mask=None):
     else:
         y = labels.reshape(-1)
     each = losses.ROWS[loss.type_name](loss, z.reshape(-1, z.shape[-1]), y).reshape(n, -1)
-    return reduced(layer.reduction, z.ndim == 2, each, counting(loss, y, each, mask, z.ndim == 2))
+    counts = counting(loss, y, each, mask, z.ndim == 2)
+    if there is not None and layer.reduction in ("valid", "total"):
+        counts = counts * there[:, None]
+    return reduced(layer.reduction, z.ndim == 2, each, counts)
 
 
 def counting(loss, labels, each, mask, rows):

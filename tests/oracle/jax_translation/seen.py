@@ -74,8 +74,10 @@ def kept_mask(seen, y):
 
 
 def steps_there(x, mask, fill=0.0):
-    """Replaces masked steps of x (N, T, F) by `fill`."""
-    return x if mask is None else jnp.where(mask[..., None] != 0, x, fill)
+    """Replaces masked steps of x (N, T, ...) by `fill`."""
+    if mask is None:
+        return x
+    return jnp.where(mask.reshape(*mask.shape, *[1] * (x.ndim - mask.ndim)) != 0, x, fill)
 
 
 def channel_axis(x):

@@ -24,7 +24,8 @@ def time_distributed(layer, seen):
     inner = seen.inside(xs=(seen.x.reshape(n * steps, *rest),), masks=(given,))
     y, made = translate(layer.layer, inner)
     seen.new_buffers |= inner.new_buffers
-    seen.losses += [each.reshape(n, steps).sum(1) for each in inner.losses]
+    share = steps if layer.layer.sums_batch else 1  # n steps times the sum became n times it
+    seen.losses += [each.reshape(n, steps).sum(1) / share for each in inner.losses]
     seen.out_mask = seen.mask.max(2) if within else seen.mask
     if made is not None:
         outer = 1 if within or seen.mask is None else seen.mask[..., None]

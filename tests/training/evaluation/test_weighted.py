@@ -102,6 +102,18 @@ def test_several_labels_are_those_of_scikit_learn(rng, w):
     assert found.matthews_correlation() == pytest.approx(np.mean(each))
 
 
+@pytest.mark.filterwarnings("ignore:A single label was found")
+@pytest.mark.parametrize("seed", range(4))
+def test_correlation_with_a_label_that_does_not_vary_is_0_in_spite_of_rounding(seed):
+    """Sums of weights that miss each other by a digit gave 1 or -1."""
+    rng = np.random.default_rng(seed)
+    weights = rng.random(rng.integers(5, 200))
+    p, y = rng.uniform(0.6, 0.9, (len(weights), 1)), np.ones((len(weights), 1))
+    found = MultiLabelEvaluation(1).add(p, y, weights=weights)
+    theirs = metrics.matthews_corrcoef(y[:, 0], p[:, 0] >= 0.5, sample_weight=weights)
+    assert found.matthews_correlation() == theirs == 0
+
+
 def test_values_are_those_of_scikit_learn(rng, w):
     y = 1000 + rng.normal(size=(N, 2))
     p = y + rng.normal(size=(N, 2)) / 3

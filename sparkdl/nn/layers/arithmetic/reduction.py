@@ -22,8 +22,8 @@ OPERATIONS = {
 class Reduce(Layer):
     """coefficient times the sum of x, of |x| or of x^2, or the mean of x, from `axis` on.
 
-    Caffe layer Reduction. Over the steps of a sequence (axis 0), padding that a mask leaves out
-    does not count; a sequence without steps gives 0.
+    Caffe layer Reduction. Over the steps of a sequence (axis 0), or over the steps within a step,
+    padding that a mask leaves out does not count; a sequence without steps gives 0.
 
     Shapes
     ------
@@ -42,6 +42,10 @@ class Reduce(Layer):
     def mixes_steps(self, in_shape: Shape) -> bool:
         return self.axis == 0 and len(in_shape) == 2
 
+    def reduces_steps(self, mask: Value) -> bool:
+        """Returns whether the last axis of a mask (batch, T) or (batch, T, S) is reduced."""
+        return mask is not None and self.axis <= len(mask.shape) - 2
+
     def lists_steps(self, in_shape: Shape) -> bool:
         return self.axis == 1 and len(in_shape) == 2
 
@@ -52,12 +56,13 @@ class Reduce(Layer):
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         out = self.out_shape(tuple(x.shape[1:]))
-        there = mask_over(x, run.mask) if self.mixes_steps(tuple(x.shape[1:])) else None
+        there = mask_over(x, run.mask) if self.reduces_steps(run.mask) else None
         y = x if there is None else fill_steps(x, run.mask)
         rest = prod(x.shape[1:]) // prod(out)
         y = OPERATIONS[self.operation](ops.reshape(y, (x.shape[0], prod(out), rest)))
         if there is not None and self.operation == "mean":
-            steps = ops.reshape(ops.sum(there, (1,)), y.shape)
-            y = ops.mul(y, ops.div(float(x.shape[1]), ops.maximum(steps, 1.0)))
+            there = ops.reshape(there, (x.shape[0], prod(out), -1))
+            steps = ops.sum(there, (2,))
+            y = ops.mul(y, ops.div(float(there.shape[2]), ops.maximum(steps, 1.0)))
         y = y if self.coefficient == 1 else ops.mul(y, float(self.coefficient))
         return ops.reshape(y, (x.shape[0], *out))

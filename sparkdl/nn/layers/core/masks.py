@@ -37,6 +37,17 @@ def fill_steps(x: Value, mask: Value) -> Value:
     return x if there is None else ops.where(there, x, 0.0)
 
 
+def fill_all_of_steps(x: Value, mask: Value) -> Value:
+    """Returns x (N, T, ...) with all numbers of padding steps set to 0; mask (N, T) or (N, T, S).
+
+    Unlike `fill_steps` it takes images that are steps, or that steps have become, too.
+    """
+    if mask is None or tuple(mask.shape) != tuple(x.shape[: len(mask.shape)]):
+        return fill_steps(x, mask)
+    inside = [1] * (len(x.shape) - len(mask.shape))
+    return ops.where(ops.reshape(mask, (*mask.shape, *inside)), x, 0.0)
+
+
 def any_step(mask: Value) -> Value:
     """Returns (N, T) from a mask (N, T, ...): 1 if any step within a step exists."""
     return ops.max(mask, tuple(range(2, len(mask.shape)))) if len(mask.shape) > 2 else mask

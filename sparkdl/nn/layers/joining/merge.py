@@ -1,6 +1,7 @@
 """Layers that join several inputs, by concatenation or elementwise."""
 
 from functools import reduce
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.masks import any_step
 from sparkdl.nn.layers.core.run import Run
 
 OPERATIONS = {"add": ops.add, "subtract": ops.sub, "product": ops.mul, "max": ops.maximum}
@@ -18,23 +20,28 @@ OPERATIONS = {"add": ops.add, "subtract": ops.sub, "product": ops.mul, "max": op
 
 @dataclass(frozen=True, kw_only=True)
 class JoiningLayer(Layer, abstract=True):
-    """A layer with several inputs, whose output has the first mask among theirs that fits."""
+    """A layer with several inputs, whose output has the first mask among theirs that fits.
+
+    Where only masks (batch, T, S) of steps within steps come and S has changed, a step exists if
+    any step within it did.
+    """
 
     multi_input: ClassVar = True
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         out = tuple(self.out_shape(in_shape))
-        masks = [m for m in mask if m is not None and len(m.shape) <= len(out)]
+        masks = [m for m in mask if m is not None]
         masks.sort(key=lambda m: len(m.shape), reverse=True)  # those of steps within steps first
-        return next((m for m in masks if tuple(m.shape[1:]) == out[: len(m.shape) - 1]), None)
+        of_steps = (any_step(m) for m in masks if len(m.shape) > 2)
+        return next((m for m in chain(masks, of_steps) if fits(m, out)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Merge(JoiningLayer):
     """Concatenates the inputs. DL4J MergeVertex, Caffe Concat.
 
-    Along the steps of sequences it concatenates masks too, as Keras does; an input without a mask
-    has all its steps.
+    Along the steps of sequences, or the steps within them, it concatenates masks too, as Keras
+    does; an input without a mask has all its steps.
 
     Shapes
     ------
@@ -75,14 +82,29 @@ class Merge(JoiningLayer):
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         known = [m for m in mask if m is not None]
-        of_steps = known and all(len(m.shape) == 2 for m in known)
-        if not of_steps or len(in_shape[0]) < 2 or self.axis_of(in_shape[0]) != 0:
+        within = max((len(m.shape) for m in known), default=1) - 1  # axes of an example with masks
+        axis, pairs = self.axis_of(in_shape[0]), list(zip(mask, in_shape, strict=True))
+        own = all(m is None or fits(m, shape) for m, shape in pairs)
+        if not own or axis >= within:
             return super().out_mask(mask, in_shape)
-        ones = (np.ones((known[0].shape[0], shape[0]), known[0].dtype) for shape in in_shape)
-        return ops.concat([n if m is None else m for m, n in zip(mask, ones)], 1)
+        all_there = np.ones(known[0].shape[:1], known[0].dtype)
+        masks = [with_inside(all_there if m is None else m, s[:within]) for m, s in pairs]
+        return ops.concat(masks, 1 + axis)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.concat(list(x), 1 + self.axis_of(x[0].shape[1:]))
+
+
+def fits(mask: Value, shape: Shape) -> bool:
+    """Returns whether a mask is one of steps of examples of a shape, which have numbers each."""
+    within = len(mask.shape) - 1
+    return len(shape) > within and tuple(mask.shape[1:]) == tuple(shape[:within])
+
+
+def with_inside(mask: Value, steps: Shape) -> Value:
+    """Returns a mask (N, ...) as (N, *steps): what is within a step exists if the step does."""
+    inside = [1] * (1 + len(steps) - len(mask.shape))
+    return ops.broadcast_to(ops.reshape(mask, (*mask.shape, *inside)), (mask.shape[0], *steps))
 
 
 @dataclass(frozen=True, kw_only=True)

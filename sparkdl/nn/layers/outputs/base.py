@@ -102,8 +102,13 @@ class ScoredLayer(Layer, abstract=True):
         y = ops.reshape(self.loss.output(flat(moved)), moved.shape)
         return ops.transpose(y, tuple(order.index(i) for i in range(len(order))))
 
-    def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
-        """Returns the loss of each example, (batch,); `mask` (batch, T) selects steps."""
+    def per_example(
+        self, z: Value, labels: Value, mask: Value = None, present: Value = None
+    ) -> Value:
+        """Returns the loss of each example, (batch,); `mask` (batch, T) selects steps.
+
+        `present` (batch,) is 1 for the examples that count; only "valid" and "total" read it.
+        """
         if self.loss.of_sequence:
             loss: Any = self.loss
             return loss.per_example(z, labels, mask)
@@ -112,7 +117,7 @@ class ScoredLayer(Layer, abstract=True):
             if self.reduction not in OF_BATCH:
                 return each
             each = ops.reshape(each, (z.shape[0], 1))
-            return self.reduce(each, self.counting(each, labels, None))
+            return self.reduce(each, self.counting(each, labels, None, present))
         if len(labels.shape) == len(z.shape):
             labels = flat(ops.transpose(labels, units_last(z)))
         else:
@@ -121,10 +126,17 @@ class ScoredLayer(Layer, abstract=True):
         one = z.shape[1:]
         places = prod(one) // one[units_axis(one)]
         each = ops.reshape(each, (z.shape[0], places))
-        return self.reduce(each, self.counting(each, labels, mask))
+        present = present if self.reduction in OF_BATCH else None
+        return self.reduce(each, self.counting(each, labels, mask, present))
 
-    def counting(self, each: Value, labels: Value, mask: Value) -> Value:
-        """Returns which of `each` (batch, positions) count: not masked, label not ignored."""
+    def counting(self, each: Value, labels: Value, mask: Value, present: Value = None) -> Value:
+        """Returns which of `each` (batch, positions) count.
+
+        Those that are not masked, whose label is not ignored, and of examples that are `present`.
+        """
+        if present is not None:
+            there = ops.broadcast_to(ops.reshape(present, (-1, 1)), each.shape)
+            mask = there if mask is None else ops.mul(there, mask)
         counts = self.loss.counts(labels)
         if counts is None:
             return mask

@@ -10,7 +10,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.run import Run
-from sparkdl.nn.layers.outputs.base import ScoredLayer, flat
+from sparkdl.nn.layers.outputs.base import OF_BATCH, ScoredLayer, flat
 from sparkdl.nn.losses import SoftmaxCrossEntropy
 from sparkdl.nn.losses.base import units_axis, units_last
 
@@ -20,8 +20,8 @@ class Comparison(ScoredLayer):
     """z = the first input, which the loss compares with the second input instead of labels.
 
     For autoencoders that reproduce their input, or branches that should agree. An optional third
-    input has a number for each example: those with 0 do not count in the loss, and "valid" divides
-    by the number of the others.
+    input has a number for each example: those with 0 do not count in the loss, which is the mean of
+    the others; "valid" divides by the number of their steps or places that count.
 
     Shapes
     ------
@@ -55,18 +55,14 @@ class Comparison(ScoredLayer):
         expected = self.label_shape(tuple(z.shape[1:]))
         labels = ops.reshape(labels, (z.shape[0], *expected))
         labels = ops.cast(labels, np.int32) if self.label_kind == "class" else labels
-        losses = self.per_example(z, labels, mask)
-        for count in counts:
-            present = ops.greater(ops.abs(ops.reshape(count, (-1,))), 0.0)
-            losses = self.mask_losses(losses, present)
-        return losses
-
-    def mask_losses(self, losses: Value, counted: Value) -> Value:
-        """Returns the losses of examples whose `counted` is 1."""
-        losses = ops.mul(losses, counted)
-        if self.reduction == "total":
-            return losses
-        return ops.mul(losses, ops.div(float(losses.shape[0]), ops.maximum(ops.sum(counted), 1.0)))
+        if not counts:
+            return self.per_example(z, labels, mask)
+        loss: Any = self.loss
+        present = ops.greater(ops.abs(ops.reshape(counts[0], (-1,))), 0.0)
+        losses = ops.mul(self.per_example(z, labels, mask, present), present)
+        if self.reduction in OF_BATCH and not loss.of_sequence:
+            return losses  # "valid" has divided by the number of places of those that count
+        return ops.mul(losses, ops.div(float(losses.shape[0]), ops.maximum(ops.sum(present), 1.0)))
 
 
 @dataclass(frozen=True, kw_only=True)

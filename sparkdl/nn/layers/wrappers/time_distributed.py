@@ -91,7 +91,7 @@ class TimeDistributed(Wrapper):
         seen |= {"masks": masks_of_steps(x, run.mask), "results": LayerResults()}
         inside = PerStep(**seen, steps=x.shape[1])
         y = self.layer.forward(params, rows(x), inside)
-        hand_on(inside.results, run, x)
+        hand_on(inside.results, run, x, x.shape[1] if self.layer.sums_batch else 1)
         return steps_of(y, x)
 
 
@@ -106,12 +106,16 @@ def masks_of_steps(x: Value, mask: Value) -> tuple[Value, ...]:
     return (rows(ops.broadcast_to(wide, (*mask.shape, *inside))),)
 
 
-def hand_on(results: LayerResults, run: Run, x: Value) -> None:
-    """Forwards the inner layer's results; its mask becomes one of steps within the steps of x."""
+def hand_on(results: LayerResults, run: Run, x: Value, repeated: int) -> None:
+    """Forwards the inner layer's results; its mask becomes one of steps within the steps of x.
+
+    The inner layer has multiplied a sum over the batch by the number of its examples, which is
+    `repeated` times that of the examples of x.
+    """
     run.results.updates.update(results.updates)
     run.results.states.update(results.states)
     for values in results.losses:
-        run.add_loss(values)
+        run.add_loss(values if repeated == 1 else ops.mul(values, 1 / repeated))
     for made in results.masks:
         mask = steps_of(made, x)
         outer = run.mask if run.mask is not None and len(run.mask.shape) == 2 else None

@@ -54,3 +54,31 @@ def test_masks_of_sequences_of_images_go_on():
 def test_the_mask_of_steps_within_steps_goes_before_that_of_the_steps():
     words = np.ones((2, 4, 3))
     assert ElementWise().out_mask((A, words), ((4, 3, 2),) * 2) is words
+
+
+WORDS = [np.random.default_rng(i).integers(0, 2, (2, 4, 1 + i)).astype(float) for i in range(2)]
+
+
+def test_masks_of_steps_within_steps_are_joined_along_these():
+    """None came out, so that layers behind took padding words for words."""
+    shapes = [(4, 1 + i, 5) for i in range(2)]
+    found = Merge(axis=1).out_mask(WORDS, shapes)
+    np.testing.assert_array_equal(found, np.concatenate(WORDS, 2))
+    found = Merge(axis=1).out_mask((WORDS[0], A), shapes)
+    np.testing.assert_array_equal(found, np.concatenate([WORDS[0], A[..., None], A[..., None]], 2))
+    found = Merge(axis=1).out_mask((None, WORDS[1]), shapes)
+    np.testing.assert_array_equal(found, np.concatenate([np.ones((2, 4, 1)), WORDS[1]], 2))
+
+
+def test_masks_of_steps_within_steps_are_joined_along_the_steps():
+    shapes, ones = [(4, 2, 5), (3, 2, 5)], np.ones((2, 3, 2))
+    found = Merge(axis=0).out_mask((WORDS[1], None), shapes)
+    np.testing.assert_array_equal(found, np.concatenate([WORDS[1], ones], 1))
+    found = Merge(axis=0).out_mask((WORDS[1], B), shapes)
+    np.testing.assert_array_equal(found, np.concatenate([WORDS[1], ones * B[..., None]], 1))
+
+
+def test_a_mask_of_steps_within_steps_that_are_gone_is_one_of_the_steps():
+    """None came out, so that layers behind took padding for steps."""
+    found = ElementWise().out_mask((WORDS[1], None), ((4, 3, 5),) * 2)
+    np.testing.assert_array_equal(found, WORDS[1].max(2))

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
+from sklearn.metrics import log_loss
 
 from sparkdl.data import Batch
 from sparkdl.errors import ConfigError, ShapeError
@@ -122,3 +124,27 @@ def test_a_gain_with_another_loss_is_refused(loss):
 def test_a_gain_may_ignore_a_label():
     loss = SOFTMAX | {"ignore_label": 3}
     assert GainComparison(loss=loss).loss.ignore_label == 3
+
+
+@pytest.mark.parametrize("weights", [(1.0, 0.0, 1.0), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)], ids=str)
+def test_valid_divides_by_the_steps_of_the_examples_that_count(weights, rng):
+    """The steps of all examples were counted, those of examples left out too."""
+    z, labels = rng.normal(size=(3, 4, 5)), rng.integers(0, 5, (3, 4))
+    mask = np.array([[1.0, 1, 1, 1], [1, 1, 1, 0], [1, 0, 0, 0]])
+    labels[0, :2] = 1
+    layer = Comparison(loss=SOFTMAX | {"ignore_label": 1}, reduction="valid")
+    run = Run(training=True, seed=0, masks=(mask, None, None))
+    layer.forward({}, (z, labels.astype(float), np.array(weights)[:, None]), run)
+    counted = (mask > 0) & (labels != 1) & (np.array(weights) > 0)[:, None]
+    theirs = (
+        log_loss(labels[counted], softmax(z[counted], 1), labels=range(5)) if counted.any() else 0
+    )
+    assert run.results.losses[0].mean() == pytest.approx(theirs)
+
+
+def test_valid_divides_by_the_examples_whose_label_counts(rng):
+    z, labels = rng.normal(size=(4, 3)), np.array([[0.0], [2.0], [1.0], [2.0]])
+    layer = Comparison(loss=SOFTMAX | {"ignore_label": 2}, reduction="valid")
+    there = np.array([[1.0], [1.0], [1.0], [0.0]])
+    theirs = log_loss([0, 1], softmax(z[[0, 2]], 1), labels=range(3))
+    assert loss_of(layer, z, labels, there) == pytest.approx(theirs)
