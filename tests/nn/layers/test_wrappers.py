@@ -8,6 +8,7 @@ from sparkdl.nn.layers import (
     LSTM,
     Activation,
     AddedLoss,
+    AutoEncoder,
     Dropout,
     EmbeddingSequence,
     Flatten,
@@ -17,6 +18,7 @@ from sparkdl.nn.layers import (
     MaxPool3D,
     Output,
     Permute,
+    Reconstruction,
     Reduce,
     Rescaling,
     Reshape,
@@ -155,3 +157,16 @@ def test_losses_of_steps_within_steps_come_back_as_those_of_examples(rng):
     layer = TimeDistributed(layer=TimeDistributed(layer=AddedLoss(mean=True)))
     layer.forward({}, x, run)
     np.testing.assert_allclose(run.results.losses[0], x.sum((1, 2, 3)))
+
+
+def test_the_reconstruction_of_padding_does_not_count(rng):
+    inside = AutoEncoder(units=3, corruption=0.0, loss="mse", activation="tanh")
+    layer = TimeDistributed(layer=Reconstruction(layer=inside))
+    params = {name: rng.normal(size=shape) for name, shape in layer.param_shapes((3, 4)).items()}
+    x = np.where(SENTENCES[..., None] > 0, rng.normal(size=(2, 3, 4)), np.nan)
+    run = Run(training=True, seed=0, masks=(SENTENCES,), ids=np.arange(2, dtype=np.uint64))
+    layer.forward(params, x, run)
+    codes = np.tanh(x @ params["W"] + params["b"])
+    again = codes @ params["W"].T + params["visible_b"]
+    expected = np.nansum(((again - x) ** 2).mean(2), axis=1)
+    np.testing.assert_allclose(run.results.losses[0], expected)

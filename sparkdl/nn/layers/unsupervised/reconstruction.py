@@ -3,9 +3,11 @@
 from typing import ClassVar
 
 from sparkdl.config import Of, dataclass, option
+from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.masks import mask_over
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.unsupervised.base import UnsupervisedLayer
 from sparkdl.nn.layers.wrappers.base import Wrapper
@@ -14,6 +16,8 @@ from sparkdl.nn.layers.wrappers.base import Wrapper
 @dataclass(frozen=True, kw_only=True)
 class Reconstruction(Wrapper):
     """Wraps a layer that reconstructs its input; the reconstruction loss is the network's loss.
+
+    In TimeDistributed that of masked steps does not count.
 
     Shapes
     ------
@@ -42,5 +46,8 @@ class Reconstruction(Wrapper):
         return self.layer.param_shapes(in_shape)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        run.add_loss(self.layer.reconstruction_loss(params, x, run))
+        losses, there = self.layer.reconstruction_loss(params, x, run), mask_over(x, run.mask)
+        if there is not None and len(x.shape) == 2:
+            losses = ops.where(ops.reshape(there, losses.shape), losses, 0.0)
+        run.add_loss(losses)
         return self.layer.forward(params, x, run)
