@@ -59,6 +59,8 @@ def cases():
     yield [node("GatherElements", "x", "i", axis=-1)], STEPS, ENTRIES, 18
     for mode in ("avg", "max"):
         yield [node("RoiAlign", "x", "r", "b", mode=mode, output_width=2)], IMAGE, REGIONS, 16
+    none = {"r": np.zeros((0, 4), np.float32), "b": np.zeros(0, np.int64)}
+    yield [node("RoiAlign", "x", "r", "b", output_width=2)], IMAGE, none, 16
     for align in (0, 1):
         size = {"s": np.array([1, 2, 3, 4])}
         yield [node("AffineGrid", "x", "s", align_corners=align)], MAPS, size, 20
@@ -215,6 +217,14 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path, monkeypatch):
     made = graph_of(nodes, STEPS, {"s": np.array([10**6])})
     with pytest.raises(UnsupportedError, match="an array of 1000000 numbers"):
         OnnxFunction(saved(made, tmp_path)).run({"x": STEPS})
+
+
+def test_padding_does_not_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(shapes, "MOST", 1000)
+    for op in ("LpPool", "MaxPool"):
+        nodes = [node(op, "x", kernel_shape=[3], pads=[2000, 1])]
+        with pytest.raises(UnsupportedError, match="an array of [0-9]+ numbers, more than 1000"):
+            OnnxFunction(saved(graph_of(nodes, STEPS), tmp_path), 0).run({"x": STEPS})
 
 
 def test_what_is_made_is_what_counts(tmp_path, monkeypatch):

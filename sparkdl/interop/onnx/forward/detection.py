@@ -64,12 +64,11 @@ def roi_align(
     """
     moves = "half_pixel" if opset >= 16 else "output_half_pixel"
     half = (coordinate_transformation_mode or moves) == "half_pixel"
-    found = []
+    found, counts = [], (output_height, output_width)
     for roi, image in zip(rois, images, strict=True):
         left, top, right, bottom = roi * spatial_scale - (0.5 if half else 0)
         sizes = [bottom - top, right - left]
         sizes = sizes if half else [max(size, 1.0) for size in sizes]
-        counts = (output_height, output_width)
         axes = [
             points(begin, size, n, sampling_ratio)
             for begin, size, n in zip((top, left), sizes, counts, strict=True)

@@ -5,6 +5,8 @@ from itertools import product
 
 import numpy as np
 
+from sparkdl.interop.onnx.forward.shapes import need_room
+
 PADDINGS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
 
@@ -54,6 +56,7 @@ class Windows:
         pairs = [(0, 0)] * (x.ndim - len(self.sizes))
         for (before, after), reach, size in zip(self.pads, self.reach(), self.sizes, strict=True):
             pairs.append((before, max(after, reach - before - size)))
+        need_room([n + sum(pair) for n, pair in zip(x.shape, pairs, strict=True)])
         return np.pad(x, pairs, constant_values=fill)
 
     def reach(self):
@@ -85,7 +88,9 @@ class Windows:
         front = parts.shape[len(self.kernel) : -len(self.counts)]
         before = [pair[0] for pair in self.pads]
         rows = zip(before, self.sizes, self.reach(), strict=True)
-        y = np.zeros((*front, *(max(b + size, reach) for b, size, reach in rows)), parts.dtype)
+        shape = *front, *(max(b + size, reach) for b, size, reach in rows)
+        need_room(shape)
+        y = np.zeros(shape, parts.dtype)
         for place in self.places():
             y[(..., *self.numbers_at(place))] += parts[place]
         inner = [slice(b, b + size) for b, size in zip(before, self.sizes, strict=True)]
