@@ -136,6 +136,11 @@ def require_kind(name: str, value: object, kind: Any, must_be: str) -> None:
         raise ConfigError(f"{name} must be {must_be}, got {type(value).__name__}")
 
 
+def count_of(number: int, noun: str) -> str:
+    """Returns a number with a noun that gets its s: "1 round", "2 rounds"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def named(kind: str, text: str) -> str:
     """Returns an exception's text, after the name of its class if the text has no words.
 

@@ -219,3 +219,7 @@ class Lines:
 def test_a_value_of_several_lines_is_shown_on_one():
     assert errors.brief(Lines()) == "Adam ( lr: 0.1 )"
     assert errors.brief("two\nlines") == r"'two\nlines'"
+
+
+def test_one_thing_has_no_s():
+    assert [errors.count_of(n, "round") for n in (0, 1, 2)] == ["0 rounds", "1 round", "2 rounds"]

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.resource import ResourceProfile
 
 from sparkdl.data.batches.dealing import assemble_block
-from sparkdl.errors import SparkdlError
+from sparkdl.errors import SparkdlError, count_of
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.jobs.jvm_memory import jvm_memory
@@ -233,8 +233,8 @@ class SparkWorkers:
         self._team = team = Team.of(shares, self.workers_per_task(len(shares), reason is not None))
         if self._is_crowded():
             log.info(
-                "%d workers train in %d tasks, up to %d in each: there are no more slots",
-                *(team.size, team.tasks, team.workers_per_task),
+                "%d workers train in %s, up to %d in each: there are no more slots",
+                *(team.size, count_of(team.tasks, "task"), team.workers_per_task),
             )
         items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
         each = StageSettings(self._device, team, self._threads)

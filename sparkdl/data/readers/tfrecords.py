@@ -21,7 +21,7 @@ from sparkdl.data.readers.encodings.file_window import FileWindow
 from sparkdl.data.readers.encodings.image_codec import decode_image
 from sparkdl.data.readers.encodings.tf_example import feature, numbers, one_string, parse
 from sparkdl.data.source import Split
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, count_of
 
 HEAD, TAIL = struct.Struct("<QI"), struct.Struct("<I")  # length, its checksum; that of the data
 GZIP = b"\x1f\x8b\x08"
@@ -127,10 +127,10 @@ def read_records(split, file, largest):
             yield next_record(window, largest)
             count += 1
     except Violation as offence:
-        raise DataError(f"{split}, after {count} records: the file {offence}") from None
+        raise DataError(f"{split}, after {count_of(count, 'record')}: the file {offence}") from None
     except (OSError, EOFError, zlib.error) as error:
         text = f"the file cannot be read: {error}"
-        raise DataError(f"{split}, after {count} records: {text}") from error
+        raise DataError(f"{split}, after {count_of(count, 'record')}: {text}") from error
 
 
 def next_record(window, largest):

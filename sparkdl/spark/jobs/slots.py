@@ -4,7 +4,7 @@ import logging
 import re
 import time
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, count_of
 from sparkdl.spark.standalone_master import SCHEME
 
 LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)")
@@ -79,14 +79,14 @@ def describe_profile(resources):
 
 def describe_wait(sc, least, waited, resources=None):
     """Describes the executors and slots that have come during a wait."""
-    room = f"{concurrent_tasks(sc, resources)} slots of at least {least}"
+    room = f"{count_of(concurrent_tasks(sc, resources), 'slot')} of at least {least}"
     return f"{describe_executors(sc)} and {room} started in {waited:.0f} s"
 
 
 def describe_executors(sc):
     """Describes how many of the requested executors there are."""
     wanted = executors_wanted(sc)
-    return f"{executors(sc)} executors" + (f" of {wanted}" if wanted else "")
+    return count_of(executors(sc), "executor") + (f" of {wanted}" if wanted else "")
 
 
 def concurrent_tasks(sc, resources=None):

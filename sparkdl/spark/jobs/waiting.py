@@ -11,7 +11,7 @@ from functools import lru_cache
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from sparkdl.errors import ConfigError, NoSlots, WorkerError
+from sparkdl.errors import ConfigError, NoSlots, WorkerError, count_of
 from sparkdl.spark.jobs.job_tags import job_tags
 from sparkdl.spark.jobs.job_watch import running_jobs
 from sparkdl.spark.jobs.one_call import call_tags
@@ -145,7 +145,7 @@ class FewerSlots:
             return None
         return WorkerError(
             f"the workers' {self._tasks} tasks had not begun when executors were lost: "
-            f"{left} slots are left"
+            f"{count_of(left, 'slot')} left"
         )
 
 

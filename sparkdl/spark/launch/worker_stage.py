@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark import BarrierTaskContext, InheritableThread, TaskContext
 from pyspark.errors import PySparkException
 
-from sparkdl.errors import WorkerError
+from sparkdl.errors import WorkerError, count_of
 from sparkdl.spark.gpu_process.dispatch import run_on_device
 from sparkdl.spark.gpu_process.worker_processes import run_workers
 from sparkdl.spark.jobs.command_size import check_command
@@ -117,12 +117,13 @@ class WorkerStage:
             while (tasks := count_tasks(self._sc, self._tag)) and time.monotonic() < deadline:
                 time.sleep(POLL)
             if tasks:
-                log.warning("%d workers still run %g s after they were cancelled", tasks, GRACE)
+                late = count_of(tasks, "worker")
+                log.warning("%s still running %g s after being cancelled", late, GRACE)
 
     def _run(self, task, shares, shared, evaluates, each, resources):
         try:
             add_tag(self._sc, self._tag)
-            doing = f"{each.team.size} workers that train together"
+            doing = f"{count_of(each.team.size, 'worker')} that train together"
             with sharing(self._sc, shared) as sent, sharing(self._sc, each.team) as team:
                 run = partial(work, task, sent, evaluates, each._replace(team=team))
                 parts = shares.barrier() if self._is_barrier else shares

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from sparkdl.errors import CheckpointError
+from sparkdl.errors import CheckpointError, count_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.resident.per_worker_state import redistribute_worker_states
 from sparkdl.training.resident.schedule import schedule_of
@@ -105,8 +105,8 @@ class Continuation:
             worker_states = ()
         if resumed and len(worker_states) not in (0, self.workers.size):
             raise CheckpointError(
-                f"the checkpoint holds the states of {len(worker_states)} workers, this fit needs "
-                f"{self.workers.size}"
+                "the checkpoint holds the states of "
+                f"{count_of(len(worker_states), 'worker')}, this fit needs {self.workers.size}"
             )
         if resumed and state.rounds and not worker_states:
             self._warn_of_residuals()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from sparkdl.errors import require
+from sparkdl.errors import count_of, require
 from sparkdl.training.reporting.steering import Steering
 
 if TYPE_CHECKING:
@@ -314,7 +314,8 @@ class Restart:
 
     def __str__(self) -> str:
         place = f"epoch {self.epoch + 1}, round {self.round + 1}"
-        return f"{self.reason}; {self.workers} workers go on from {place}, {self.lost} rounds lost"
+        go = f"{count_of(self.workers, 'worker')} go" + ("es" if self.workers == 1 else "")
+        return f"{self.reason}; {go} on from {place}, {count_of(self.lost, 'round')} lost"
 
 
 def format_devices(who, devices):

@@ -104,7 +104,7 @@ def test_a_flipped_bit_is_noticed(tmp_path, at, what):
     path = tmp_path / "a"
     record = tfrecord(example(X[0], 1))
     path.write_bytes(record + flipped(record, at))
-    message = f"^{path}, after 1 records: the file is damaged.*: the checksum of {what}.* differs"
+    message = f"^{path}, after 1 record: the file is damaged.*: the checksum of {what}.* differs"
     with pytest.raises(DataError, match=message):
         read(TFRecords(str(path)))
 

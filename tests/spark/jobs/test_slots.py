@@ -117,7 +117,7 @@ WAITS = {
         TWO,
         [(1, 1)] * 3 + [(2, 2)],
         1,
-        ["1 executors of 2 and 1 slots of at least 1 started in 2 s; waiting for more: "],
+        ["1 executor of 2 and 1 slot of at least 1 started in 2 s; waiting for more: "],
         2,
     ),
     "one never": (
@@ -125,8 +125,8 @@ WAITS = {
         [(1, 1)],
         1,
         [
-            "1 executors of 2 and 1 slots of at least 1 started in 2 s; waiting for more: ",
-            "1 executors of 2 and 1 slots of at least 1 started in 4 s; continuing with these: ",
+            "1 executor of 2 and 1 slot of at least 1 started in 2 s; waiting for more: ",
+            "1 executor of 2 and 1 slot of at least 1 started in 4 s; continuing with these: ",
         ],
         1,
     ),

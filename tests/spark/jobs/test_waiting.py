@@ -242,7 +242,7 @@ def test_workers_that_cannot_begin_are_told_how_many_slots_are_left(looks, ends,
     *_, last = [wait.look([SimpleNamespace(numActiveTasks=lambda n=n: n)]) for _, n in looks]
     assert (last is not None) == ends
     if ends:
-        assert isinstance(last, WorkerError) and "1 slots are left" in str(last)
+        assert isinstance(last, WorkerError) and "1 slot left" in str(last)
 
 
 @pytest.mark.parametrize("there, looks", [(1, 2), (2, 1)])

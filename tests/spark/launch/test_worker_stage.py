@@ -256,7 +256,7 @@ def test_a_stage_that_lost_its_slots_before_it_began_is_lost(sc, tmp_path, monke
         launched = stage(sc, staying.take, tmp_path)
         error = ended(launched)
         launched.stop()
-    assert type(error) is WorkerError and "1 slots are left" in str(error)
+    assert type(error) is WorkerError and "1 slot left" in str(error)
     assert not list(tmp_path.iterdir())
 
 

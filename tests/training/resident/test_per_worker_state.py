@@ -161,8 +161,8 @@ def short(own):
 DAMAGED = {
     "shorter": (short, "OneBit needs state .*53.*got .*52"),
     "renamed": (lambda own: tuple({"x": v} for o in own for v in o.values()), "OneBit needs state"),
-    "none of one": (lambda own: (own[0], {}), "holds the states of 1 workers, this fit needs 2"),
-    "too few": (lambda own: own[:1], "holds the states of 1 workers, this fit needs 2"),
+    "none of one": (lambda own: (own[0], {}), "holds the states of 1 worker, this fit needs 2"),
+    "too few": (lambda own: own[:1], "holds the states of 1 worker, this fit needs 2"),
 }
 
 

@@ -18,7 +18,7 @@ from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.avro.schemas import check_schema
 from sparkdl.data.readers.encodings import decompression
 from sparkdl.data.readers.encodings.file_window import FileWindow
-from sparkdl.errors import DataError, text_of
+from sparkdl.errors import DataError, count_of, text_of
 
 MAGIC, MARKER = b"Obj\x01", 16
 META = {"type": "map", "values": "bytes"}
@@ -113,7 +113,7 @@ def records(split, file, avro):
         return
     window.take(MARKER)
     while window.position - MARKER < split.stop and window.more():
-        with convert_errors(f"{split}, after {count} records"):
+        with convert_errors(f"{split}, after {count_of(count, 'record')}"):
             block = avro.next_block()
         yield from block
         count += len(block)

@@ -21,7 +21,7 @@ from sparkdl.data.readers.encodings.image_codec import decode_image, resize_imag
 from sparkdl.data.readers.encodings.java_objects import MAGIC, read_object
 from sparkdl.data.readers.sequence_file.reader import read_records
 from sparkdl.data.source import Split
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, count_of
 
 CONTENTS = ("images", "datums", "bytes")
 HEADER_BYTES = 2**16
@@ -121,7 +121,7 @@ def raise_data_errors(split, records):
         for count, record in enumerate(records, 1):  # noqa: B007
             yield record
     except Violation as offence:
-        raise DataError(f"{split}, after {count} records: the file {offence}") from None
+        raise DataError(f"{split}, after {count_of(count, 'record')}: the file {offence}") from None
 
 
 def key_of(row, key):
