@@ -165,7 +165,14 @@ def unfold(writer, node):
 
 
 def max_pool(writer, node):
-    return writer.add("MaxPool", *names(writer, node), **dilated(node.op))
+    """Writes padding as wide as a window without its dilation, which onnxruntime refuses, apart."""
+    op, [x], attributes = node.op, names(writer, node), dilated(node.op)
+    if any(max(pads) >= size for pads, size in zip(op.padding, op.size, strict=True)):
+        before, after = zip(*op.padding, strict=True)
+        amounts, lowest = writer.integers(0, 0, *before, 0, 0, *after), np.float32(-np.inf)
+        x = writer.add("Pad", x, amounts, writer.constant(lowest))
+        attributes["pads"] = [0] * len(attributes["pads"])
+    return writer.add("MaxPool", x, **attributes)
 
 
 def average_pool(writer, node):

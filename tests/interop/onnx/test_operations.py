@@ -7,7 +7,7 @@ import pytest
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.writer import onnx_model
 from sparkdl.nn import GraphBuilder
-from sparkdl.nn.layers import Activation
+from sparkdl.nn.layers import Activation, MaxPool2D, MaxPool3D
 from sparkdl.training.network import Network
 from tests.nn.examples import ACTIVATIONS
 from tests.nn.layer_cases import LAYERS
@@ -81,3 +81,22 @@ def test_few_rows_are_refused():
             except UnsupportedError:
                 refused += 1
     assert refused == 7 and len(ROWS) > 270
+
+
+WIDE = {  # padding as wide as the window without its dilation, which onnxruntime refuses
+    "images": (MaxPool2D(size=2, stride=1, padding=(2, 0), dilation=2), (3, 4, 5)),
+    "volumes": (MaxPool3D(size=3, padding="same", dilation=3), (1, 4, 4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_pooling_with_wide_padding_has_the_numbers_of_onnxruntime(name):
+    layer, shape = WIDE[name]
+    network = Network(conf_of(layer, [shape]))
+    made = onnx_model(network).SerializeToString()
+    x = -1 - np.random.default_rng(3).random((3, *shape), np.float32)
+    [place] = [place.name for place in network.conf.stack]
+    [theirs] = onnxruntime.InferenceSession(made, providers=["CPUExecutionProvider"]).run(
+        None, {"x0": x}
+    )
+    np.testing.assert_allclose(theirs, network.features(x, [place])[place], rtol=1e-5)
