@@ -37,6 +37,7 @@ def rows(tmp_path):
 
 @pytest.fixture(params=["local", "far"])
 def folder(request, tmp_path):
+    gc.collect()  # files that a state of an earlier test may read would stay
     return FAR if request.param == "far" else str(tmp_path / "checkpoints")
 
 
