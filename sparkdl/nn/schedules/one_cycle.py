@@ -11,9 +11,9 @@ class OneCycleSchedule(Schedule):
     """From peak / div_factor up to `peak`, then down to peak / (div_factor final_div_factor).
 
     Both ways along half a cosine; the peak is at t = rise steps, the end at t = steps, and the
-    rate stays there. The defaults and numbers are those of optax's cosine_onecycle_schedule;
-    PyTorch's OneCycleLR is at its peak and end one iteration earlier. CycleSchedule goes in
-    straight lines.
+    rate stays there. The defaults and numbers are those of optax's cosine_onecycle_schedule, which
+    rounds rise steps down, so that others differ where this is no whole number; PyTorch's
+    OneCycleLR is at its peak and end one iteration earlier. CycleSchedule goes in straight lines.
 
     References
     ----------
