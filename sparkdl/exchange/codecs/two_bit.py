@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.config import Number, dataclass, option
 from sparkdl.errors import require
 from sparkdl.exchange.codecs import pairs
-from sparkdl.exchange.codecs.base import MOST, Codec, ResidualCoder, blocks, refuse_unless
+from sparkdl.exchange.codecs.base import Codec, ResidualCoder, blocks, refuse_unless
 
 STEP = Struct("<f")  # lets receivers detect that thresholds differ
 
@@ -33,8 +33,7 @@ class TwoBit(Codec):
 
     def validate(self) -> None:
         super().validate()
-        holds = 0 < self.threshold <= float(MOST) and np.float32(self.threshold) > 0
-        require(self, "threshold", holds, "a number above 0 that float32 can hold")
+        require(self, "threshold", np.float32(self.threshold) > 0, "a number above 0")
 
     def coder(self, n: int) -> Any:
         return TwoBitCoder(self, n, STEP.size + pairs.bytes_for(n))
