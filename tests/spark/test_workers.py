@@ -77,9 +77,13 @@ def test_a_process_without_room_is_left_to_spark(error):
         list(contribute_with(error))
 
 
+def refuse(*given):
+    raise NoThread("process 5: no room")
+
+
 PARTS = {  # of tasks whose work needs a thread
     "reading": lambda broken: until_failure(broken),
-    "storing": lambda broken: stored_partition.store_batches("key", 0, broken),
+    "storing": lambda broken: stored_partition.store_batches("key", 0, broken, write=refuse),
     "evaluation": lambda broken: predictions.evaluate_partition(None, Mock(), 0, broken),
     "votes": lambda broken: vote_tasks.evaluate_votes(
         SimpleNamespace(kept_value=[]), None, None, 0, broken
@@ -90,14 +94,10 @@ PARTS = {  # of tasks whose work needs a thread
 
 @pytest.mark.parametrize("name", PARTS)
 def test_spark_runs_the_task_of_a_process_without_threads_again(name, monkeypatch):
-    def refuse(*given):
-        raise NoThread("process 5: no room")
-
     for module in (predictions, vote_tasks, scoring):
         loads = "load_members" if module is vote_tasks else "load_replica"
         monkeypatch.setattr(module, loads, refuse)
     monkeypatch.setattr(stored_partition, "partition_folder", lambda *given: "")
-    monkeypatch.setattr(stored_partition, "write_records", refuse)
     monkeypatch.setattr(stored_partition, "TaskContext", Mock())
     with pytest.raises(NoThread, match="process 5: no room"):
         list(PARTS[name](map(refuse, [0])))
