@@ -90,7 +90,7 @@ def measure(node, known):
     """
     if id(node) not in known:
         known[id(node)] = None
-        inner = [measure(one, known) for one in children(node)]
+        inner = [measure(one, known) for _, one in children(node)]
         levels = 1 + max((deep for _, deep in inner), default=0)
         if levels > DEEPEST + 1:
             raise too_deep("YAML")
@@ -98,12 +98,6 @@ def measure(node, known):
     if known[id(node)] is None:
         raise ConfigError("not valid YAML: an alias is inside the value that it refers to")
     return known[id(node)]
-
-
-def children(node):
-    if isinstance(node, yaml.MappingNode):
-        return [one for pair in node.value for one in pair]
-    return node.value if isinstance(node, yaml.SequenceNode) else []
 
 
 def check_notation(node, path=""):
@@ -114,7 +108,7 @@ def check_notation(node, path=""):
             f"{path or 'the YAML text'} must be a decimal number without leading zeros and "
             f"colons, got {got} in line {line}; put a text that has them in quotes"
         )
-    for name, inner in named_children(node):
+    for name, inner in children(node):
         check_notation(inner, f"{path}.{name}".lstrip("."))
 
 
@@ -123,7 +117,7 @@ def is_ambiguous(node):
     return is_number and (":" in node.value or OCTAL.match(node.value))
 
 
-def named_children(node):
+def children(node):
     """Yields (key or position, node) of the values and keys inside a node."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:

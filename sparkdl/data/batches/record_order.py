@@ -5,6 +5,7 @@ executors. A fit on such records would have other weights each time.
 """
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 import numpy as np
 
@@ -63,10 +64,8 @@ def _hash_batch(batch, kinds):
 
 def _words(column):
     """Returns a column's values as an array (n, ...) of 64-bit words, with zeros at the end."""
-    rows = np.ascontiguousarray(column).reshape(len(column), -1)
-    data = (
-        rows.view(np.uint8).reshape(len(rows), -1) if rows.size else np.zeros((len(rows), 0), "u1")
-    )
+    nbytes = column.itemsize * prod(column.shape[1:])
+    data = np.frombuffer(column.tobytes(), np.uint8).reshape(len(column), nbytes)
     rest = -data.shape[1] % 8
     data = np.pad(data, ((0, 0), (0, rest))) if rest else data
     return data.view(np.uint64)
