@@ -78,7 +78,10 @@ MISTAKES = [
         ["train", "--conf", "run.yaml", "--log", ""],
         "--log must be a path that is not empty",
     ),
-    (["train", "--conf", "run.yaml", "--report", "."], ".: a report must have the path of a file"),
+    (
+        ["train", "--conf", "run.yaml", "--report", "."],
+        ".: must be the path of a file, got a folder",
+    ),
     (["train", "--conf", "run.yaml", "--report", "run.yaml/fit.html"], "run.yaml is a file"),
     (["evaluate", "--model", "none", "--data", "Digits"], "none: there is no such model"),
     (["evaluate", "--model", "none", "--data", "Digit"], "did you mean 'Digits'?"),

@@ -1,17 +1,10 @@
 """sparkdl convert: copies records from any source to an LMDB, Parquet or SequenceFiles."""
 
-import numpy as np
-
+from sparkdl.commands.image_mean import ImageMean
 from sparkdl.commands.options.data_argument import parse_data
-from sparkdl.data import (
-    files,
-    write_lmdb_anywhere,
-    write_parquet,
-    write_sequence_datums,
-)
+from sparkdl.data import write_lmdb_anywhere, write_parquet, write_sequence_datums
 from sparkdl.data.batches.batch import require_plain
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.interop.caffe.messages import blobs
 
 WRITERS = {
     "LMDB": write_lmdb_anywhere,
@@ -29,28 +22,40 @@ def convert(arguments):
             raise ConfigError(f"--{name} must be a path that is not empty, got ''")
     data = parse_data(arguments.data)
     data.check()
-    mean = None if arguments.mean is None else Mean()
+    mean = None if arguments.mean is None else ImageMean(arguments.mean, arguments.output)
     batches = records(data, shape_of(arguments.shape), mean)
     if arguments.output is None:
-        count = sum(map(len, batches))
+        count = count_records(batches)
     else:
         count = WRITERS[arguments.to](arguments.output, batches)
         print(f"{count} records are in {arguments.output}")
     if mean is not None:
-        write_mean(arguments.mean, mean, count)
+        mean.write(count)
         print(f"the mean of {count} images is in {arguments.mean}")
 
 
 def records(source, shape, mean):
-    """Yields Batches of all records after the source's transform."""
+    """Yields Batches of all records after the source's transform.
+
+    Their columns are checked by whoever takes them.
+    """
     for split in source.splits():
         for batch in source.read(split):
             batch = batch if source.transform is None else source.transform(batch)
-            require_plain(batch)
-            batch = batch if shape is None else reshape_features(batch, shape, split)
-            if mean is not None:
+            if shape is not None and batch.features is not None:
+                batch = reshape_features(batch, shape, split)
+            if mean is not None and batch.features is not None:
                 mean.add(batch.features, split)
             yield batch
+
+
+def count_records(batches):
+    """Returns the number of records, checked as those that are written."""
+    count = 0
+    for batch in batches:
+        require_plain(batch)
+        count += len(batch)
+    return count
 
 
 def reshape_features(batch, shape, split):
@@ -69,32 +74,3 @@ def shape_of(written):
     if not all(size.strip().isdecimal() and int(size) for size in sizes):
         raise ConfigError(f"--shape must be sizes such as 3,32,32, got {written!r}")
     return tuple(map(int, sizes))
-
-
-class Mean:
-    """Mean of images, accumulated batch by batch."""
-
-    def __init__(self):
-        self.total = None
-
-    def add(self, x, where):
-        if self.total is not None and self.total.shape != x.shape[1:]:
-            raise DataError(
-                f"{where}: images must have the shape {self.total.shape}, got {x.shape[1:]}"
-            )
-        part = x.sum(axis=0, dtype=np.float64)
-        self.total = part if self.total is None else self.total + part
-
-
-def write_mean(path, mean, count):
-    """Writes the mean as float32: Caffe's .binaryproto, or a .npy file for MeanImage(path=...)."""
-    if count == 0:
-        raise DataError(f"{path}: there are no images to average")
-    image = (mean.total / count).astype(np.float32)
-    if path.endswith(".binaryproto"):
-        if image.ndim != 3:
-            text = f"a .binaryproto holds images (C, H, W), got {image.shape}; give --shape"
-            raise DataError(f"{path}: {text}")
-        return blobs.write_mean(path, image)
-    with files.open(path, "wb") as file:
-        np.save(file, image)

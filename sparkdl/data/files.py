@@ -14,6 +14,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from sparkdl.data import object_stores
 from sparkdl.data.disk_sync import sync_folder, sync_tree
+from sparkdl.data.file_kinds import refuse_other_kinds, special_kind
 from sparkdl.data.file_systems import is_local, is_object_store, name_errors, resolve
 from sparkdl.data.ordered_calls import THREADS, each_in_order
 from sparkdl.errors import DataError
@@ -81,6 +82,7 @@ def write(path, content):
     path = os.fspath(path)
     with name_errors(path, "written"):
         fs, inner = resolve(path)
+        refuse_other_kinds(path, fs, inner)
         if is_object_store(path):
             fs.pipe_file(inner, content)
             return
@@ -130,8 +132,17 @@ def check_parents(path):
             raise DataError(f"{path}: cannot be written, {parent} is a file")
 
 
+def check_file(path):
+    """Raises DataError for a path below a file, or of a folder, pipe or device."""
+    check_parents(path)
+    with name_errors(path, "written"):
+        refuse_other_kinds(path, *resolve(path))
+
+
 def check_replaceable(path):
-    """Raises DataError if a path is a whole bucket: nothing can be written beside and renamed."""
+    """Raises DataError if nothing can be renamed to the path: a pipe, device or whole bucket."""
+    if kind := special_kind(path):
+        raise DataError(f"{path}: must be the path of a file or folder, got {kind}")
     if is_object_store(path):
         object_stores.check_key(os.fspath(path), resolve(path)[1])
 

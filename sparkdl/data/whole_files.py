@@ -1,12 +1,8 @@
 """Reads of whole untrusted files, up to a size limit."""
 
-import os
-import stat
-
 from sparkdl.data import files
+from sparkdl.data.file_kinds import special_kind
 from sparkdl.errors import DataError
-
-KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device"}
 
 
 def read_whole(path, most=None):
@@ -28,11 +24,5 @@ def read_whole(path, most=None):
 
 def refuse_endless(path):
     """Raises DataError for a local pipe, socket or device, or a link to one."""
-    if not files.is_local(path):
-        return
-    try:
-        kind = stat.S_IFMT(os.stat(files.absolute(path)).st_mode)
-    except (OSError, ValueError):  # opening the file reports it
-        return
-    if kind not in (stat.S_IFREG, stat.S_IFDIR):
-        raise DataError(f"{path}: must be a file, got {KINDS.get(kind, 'a device')}")
+    if kind := special_kind(path):
+        raise DataError(f"{path}: must be a file, got {kind}")

@@ -10,7 +10,7 @@ import pytest
 from sparkdl.cli import main
 from sparkdl.data import LMDB, Batch, Cifar, Idx, Parquet, SequenceFiles, files
 from sparkdl.data.readers.encodings.image_codec import encode_image
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.interop.caffe.messages.blobs import read_mean
 
 X = np.random.default_rng(9).integers(0, 256, (300, 3, 32, 32)).astype(np.uint8)
@@ -177,3 +177,41 @@ def test_columns_without_a_place_in_the_files_are_refused(tmp_path, name, to):
     with pytest.raises(DataError, match="columns to write must be features, and labels if there"):
         convert(data, None, *more)
     assert not out.exists()
+
+
+MEANS = {
+    "a mean of rows": (
+        "mean.binaryproto",
+        r"holds images \(C, H, W\), got \(3072,\); give --shape",
+    ),
+    "a folder": ("folder", "folder: must be the path of a file, got a folder"),
+    "below a file": ("a.bin/mean.npy", "cannot be written, .*a.bin is a file"),
+    "the records": ("out", "--mean must be outside of out, the folder of the records, got 'out'"),
+    "in the records": ("out/mean.npy", "--mean must be outside of out, the folder of the records"),
+}
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_mean_that_cannot_be_written_is_refused_before_the_records_are(
+    tmp_path, monkeypatch, name
+):
+    """The records were written first, and stayed."""
+    monkeypatch.chdir(tmp_path)
+    cifar(tmp_path / "a.bin")
+    (tmp_path / "folder").mkdir()
+    path, text = MEANS[name]
+    data = "{type: Cifar, path: a.bin}"
+    shape = ["--shape", "3072"] if name == "a mean of rows" else []
+    with pytest.raises(SparkdlError, match=text):
+        convert(data, "out", "--mean", path, *shape)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.bin", "folder"]
+
+
+@pytest.mark.parametrize("has_output", [True, False])
+def test_the_columns_of_a_batch_are_checked_once(tmp_path, monkeypatch, has_output):
+    calls = []
+    for module in ("commands.convert", "data.readers.lmdb_files.writer"):
+        monkeypatch.setattr(f"sparkdl.{module}.require_plain", calls.append)
+    more = "--shape", "3,1024,1", "--mean", str(tmp_path / "mean.npy")
+    convert(cifar(tmp_path / "a.bin"), tmp_path / "out" if has_output else None, *more)
+    assert len(calls) == len(set(map(id, calls))) > 0

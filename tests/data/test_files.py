@@ -4,6 +4,7 @@ import gc
 import io
 import os
 import shutil
+import socket
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -150,6 +151,39 @@ def test_a_file_appears_whole_and_is_replaced(tmp_path, prefix):
         files.write(f"{prefix}{tmp_path}/a/b", content)
         assert read(f"{prefix}{tmp_path}/a/b").encode() == content
     assert files.list(f"{prefix}{tmp_path}/a") == ["b"]
+
+
+@pytest.mark.parametrize("prefix", ["", "file://", "memory://files-folder"])
+def test_a_folder_is_not_replaced_by_a_file(tmp_path, prefix):
+    """It was deleted with all that it held."""
+    path = f"{prefix}{tmp_path}/folder"
+    files.write(f"{path}/inner/kept", b"x")
+    for refuse in (files.check_file, lambda path: files.write(path, b"new")):
+        with pytest.raises(DataError, match="folder: must be the path of a file, got a folder"):
+            refuse(path)
+    assert files.tree(path) == [f"{path}/inner/kept"]
+
+
+SPECIAL = {"pipe": "a pipe", "socket": "a socket", "null": "a device"}
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_what_is_no_file_is_not_replaced(tmp_path, monkeypatch, name):
+    """A file or folder took the place of a pipe; of a link to /dev/null, too."""
+    monkeypatch.chdir(tmp_path)  # a path of a socket must be short
+    os.mkfifo("pipe")
+    os.symlink("/dev/null", "null")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket")
+        before = os.lstat(name)
+        for refuse in (files.check_file, lambda path: files.write(path, b"new")):
+            with pytest.raises(DataError, match=f"{name}: must be the path of a file, got"):
+                refuse(name)
+        with pytest.raises(DataError, match=f"of a file or folder, got {SPECIAL[name]}"):
+            with files.atomic_directory(name):
+                pass
+    assert os.lstat(name) == before
+    assert sorted(os.listdir()) == sorted(SPECIAL)
 
 
 def test_a_file_that_cannot_be_written_leaves_what_was_there(tmp_path, monkeypatch):

@@ -1,8 +1,8 @@
 """Configuration of a whole run in one file: network, training, data, epochs, output, Spark."""
 
 from dataclasses import fields
-from os.path import realpath
 
+from sparkdl.commands.options.output_paths import check_outside
 from sparkdl.commands.options.settings import apply
 from sparkdl.config import (
     Config,
@@ -94,11 +94,7 @@ class RunConf(Config):
 
         Saving would replace the folder, and refuses to destroy what else is there.
         """
-        if f"{place(path)}/".startswith(f"{place(self.output)}/"):
-            raise ConfigError(
-                f"{name} must be outside of {self.output}, the folder of the model, got {path!r}; "
-                "give another folder"
-            )
+        check_outside(name, path, self.output, "the folder of the model")
 
     @classmethod
     def from_dict(cls, options):
@@ -126,12 +122,6 @@ class RunConf(Config):
             return cls.from_dict(options)
         except SparkdlError as error:
             raise type(error)(f"{path}: {error}") from error
-
-
-def place(path):
-    """Returns the path of a file or folder without links and trailing slashes, for comparison."""
-    local = files.is_local(path)
-    return (realpath(files.absolute(path)) if local else str(path)).rstrip("/")
 
 
 def decode_utf8(content):

@@ -1,7 +1,6 @@
 """The page of one or several fits: a single self-contained HTML file with charts."""
 
 import json
-import os
 from importlib import resources
 from math import prod
 from pathlib import Path
@@ -68,12 +67,7 @@ def check_report_path(path):
     """Raises DataError for a path on another file system, of no plain file, or below a file."""
     if not files.is_local(path):
         raise DataError(f"{path}: a report must have a local path")
-    files.check_parents(path)
-    if files.is_directory(path):
-        raise DataError(f"{path}: a report must have the path of a file, and this is a folder")
-    target = files.absolute(path)
-    if os.path.exists(target) and not os.path.isfile(target):  # the page would take its place
-        raise DataError(f"{path}: a report must have the path of a file, and this is a device")
+    files.check_file(path)
 
 
 def page(runs, title="Fit", refresh=None, live=False):

@@ -123,8 +123,8 @@ def test_runs_need_names_of_their_own(names, tmp_path):
 
 
 UNWRITABLE = {
-    "a pipe": ("pipe", "pipe: a report must have the path of a file, and this is a device"),
-    "a folder": ("runs", "runs: a report must have the path of a file, and this is a folder"),
+    "a pipe": ("pipe", "pipe: must be the path of a file, got a pipe"),
+    "a folder": ("runs", "runs: must be the path of a file, got a folder"),
     "below a file": ("notes/page.html", "page.html: cannot be written, .*notes is a file"),
     "another file system": ("memory://page.html", "must have a local path"),
 }
