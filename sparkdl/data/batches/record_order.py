@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.data.batches.batch import Batch, common_names
+from sparkdl.data.batches.batch import POSITION_BITS, Batch, common_names, record_ids
 from sparkdl.data.batches.dealing import WINDOW_BYTES, mix_bits
 from sparkdl.data.batches.random_access import RandomAccess
 
@@ -19,18 +19,22 @@ WORDS = 64  # of each record hashed at a time: the intermediate arrays stay in t
 def sort_records(batches: Sequence[Batch]) -> Iterator[Batch]:
     """Yields all records, sorted by a hash of their values. Raises DataError if columns differ.
 
-    The first record gets the first id, and so on. Equal records remain in the order in which they
-    came, which nobody can see. Of others about one pair in 2^64 has equal hashes.
+    Their types are those of `common_types`. Ids count from 0 on, in the partition of the first
+    record: where records have been left out, the ids that came have gaps, in other places each
+    time. Equal records remain in the order in which they came, which nobody can see. Of others
+    about one pair in 2^64 has equal hashes.
 
     Parameters
     ----------
     batches : list of Batch
-        With the same columns. Up to WINDOW_BYTES of their records are copied at a time.
+        Of one partition, with the same columns. Up to WINDOW_BYTES of their records are copied at a
+        time.
     """
     records = RandomAccess([batch for batch in batches if len(batch)])
     if not len(records):
         return
-    ids = np.concatenate([batch.ids for batch in records.batches])
+    kinds = common_types(records.batches)
+    partition = int(records.batches[0].ids[0]) >> POSITION_BITS
     order = np.argsort(hash_records(records.batches), kind="stable")
     nbytes = sum(batch.nbytes for batch in records.batches)
     size = max(1, WINDOW_BYTES * len(records) // max(nbytes, 1))
@@ -38,16 +42,24 @@ def sort_records(batches: Sequence[Batch]) -> Iterator[Batch]:
         window = order[start : start + size]
         ascending = np.argsort(window, kind="stable")
         taken = records.take(window[ascending])
-        columns = taken.take(np.argsort(ascending, kind="stable")).columns
-        yield Batch(columns=columns, ids=ids[start : start + size])
+        taken = taken.take(np.argsort(ascending, kind="stable")).columns
+        columns = {name: np.asarray(column, kinds[name]) for name, column in taken.items()}
+        yield Batch(columns=columns, ids=record_ids(partition, start, len(window)))
 
 
 def hash_records(batches: Sequence[Batch]) -> np.ndarray:
     """Returns a hash (n,) uint64 of each record's values, in all columns."""
-    names = sorted(common_names(batches))
-    # Records of mixed types make batches of other types, depending on their order.
-    kinds = {name: np.result_type(*(b.columns[name].dtype for b in batches)) for name in names}
+    kinds = common_types(batches)
     return np.concatenate([_hash_batch(batch, kinds) for batch in batches])
+
+
+def common_types(batches: Sequence[Batch]) -> dict[str, np.dtype]:
+    """Returns {column: type} that holds the values of all batches, with the names in order.
+
+    Records of mixed types make batches of other types, depending on their order.
+    """
+    names = sorted(common_names(batches))
+    return {name: np.result_type(*(b.columns[name].dtype for b in batches)) for name in names}
 
 
 def _hash_batch(batch, kinds):

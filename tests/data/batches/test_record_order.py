@@ -7,6 +7,7 @@ from sparkdl.data import Batch
 from sparkdl.data.batches import record_order
 from sparkdl.data.batches.batch import record_ids
 from sparkdl.data.batches.record_order import hash_records, sort_records
+from sparkdl.data.records.changes import PartByHash
 from sparkdl.errors import DataError
 
 COUNT = 60
@@ -70,6 +71,17 @@ def test_the_order_is_the_same_however_they_come(kind, window, rng, monkeypatch)
     assert sorted(rows_of(columns)) == sorted(rows_of(ends[0].columns))
 
 
+def test_ids_have_no_gaps_where_records_were_left_out(rng):
+    """Random numbers depend on ids: a validation split leaves records out as they come."""
+    columns = KINDS["floats"](rng)
+    part = PartByHash(share=0.3, seed=1, columns=("x",), drawn=False)
+    for size in (7, 11):
+        left = [part(batch) for batch in cut(columns, rng.permutation(COUNT), size)]
+        ids = Batch.concat(sort_records(left)).ids
+        assert 30 < len(ids) < COUNT
+        np.testing.assert_array_equal(ids, record_ids(3, 0, len(ids)))
+
+
 def test_batches_of_mixed_types_have_one_order():
     """A list of whole numbers makes another array than one with fractions."""
     whole, broken = np.arange(4.0).astype("i8"), np.array([0.5, 1.5])
@@ -78,6 +90,15 @@ def test_batches_of_mixed_types_have_one_order():
     assert [*np.concatenate([b.features for b in sort_records(one)])] == [
         *np.concatenate([b.features for b in sort_records(other)])
     ]
+
+
+def test_all_batches_have_the_type_of_the_mixed_ones(monkeypatch):
+    """Bytes among floats are bytes or floats as they arrive, and a Resize rounds bytes."""
+    monkeypatch.setattr(record_order, "WINDOW_BYTES", 1)
+    images, floats = np.arange(9, dtype="u1"), np.arange(9, 12, dtype="f4")
+    batches = [Batch.of(images), Batch.of(floats)]
+    assert {b.features.dtype for b in sort_records(batches)} == {floats.dtype}
+    assert {b.features.dtype for b in sort_records(batches[:1])} == {images.dtype}
 
 
 @pytest.mark.parametrize("kind", ["f4", "u1", "i8"])
