@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from sparkdl.config import FrozenFields, Member, dataclass
 from sparkdl.data.batches.batch import Batch
+from sparkdl.data.records.label_facts import check_labels, facts_of
 from sparkdl.errors import NoRecords
 
 SMALLEST_SPLIT = 256
@@ -111,20 +112,8 @@ def read_splits(source, schema):
     parts = [list(check_batches(source.read, split, schema)) for split in source.splits()]
     if not any(parts):
         raise NoRecords("there are no records to train on")
-    require_weight(has_weight(batch) for part in parts for batch in part)
+    check_labels(facts_of(schema, part) for part in parts)
     return parts
-
-
-def has_weight(batch):
-    """Returns whether a record of a Batch counts in the loss: has a weight above 0, or none."""
-    weights = batch.columns.get("weights")
-    return len(batch) > 0 and (weights is None or bool(weights.any()))
-
-
-def require_weight(found):
-    """Raises NoRecords unless some of several `has_weight` are true: nothing would be trained."""
-    if not any(found):
-        raise NoRecords("there are no records to train on: the weight of each is 0")
 
 
 def split_bounds(count, records_per_split=None, smallest=SMALLEST_SPLIT, largest=None):

@@ -8,11 +8,12 @@ import numpy as np
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import check_batches
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.inputs.tbptt import check_carries
 from sparkdl.nn.networks.base import Conf
 from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.evaluation.base import require_examples
 from sparkdl.training.evaluation.batch_evaluation import (
     BATCH,
     Evaluator,
@@ -118,8 +119,7 @@ class LocalInference:
         result = Evaluator(self.conf, metrics=own.counts, output=output).new()
         batches = self._batches(as_source(data), labels=True)
         evaluate_batches(self._load(), batches, result, output)
-        if not result.examples:
-            raise DataError("there are no records to evaluate on")
+        require_examples(result)
         own.compute(result)
         return result
 
@@ -127,8 +127,7 @@ class LocalInference:
         """Returns the Validation's result for another state, which becomes the network's own."""
         self.state = state
         result = validation.evaluator.evaluate(self._load(), validation.batches)
-        if not result.examples:
-            raise DataError("there are no records to evaluate on")
+        require_examples(result)
         return result
 
     @refuse_unknown_options

@@ -83,7 +83,7 @@ def refuse(*given):
 
 PARTS = {  # of tasks whose work needs a thread
     "reading": lambda broken: until_failure(broken),
-    "storing": lambda broken: stored_partition.store_batches("key", 0, broken, write=refuse),
+    "storing": lambda broken: stored_partition.store_batches("key", None, 0, broken, write=refuse),
     "evaluation": lambda broken: predictions.evaluate_partition(None, Mock(), 0, broken),
     "votes": lambda broken: vote_tasks.evaluate_votes(
         SimpleNamespace(kept_value=[]), None, None, 0, broken

@@ -209,6 +209,9 @@ def test_without_records_nothing_is_evaluated_or_trained(trained, crews):
         Network(trained.conf).fit(nothing, 1, MASTER, crews(2))
     with pytest.raises(DataError, match="there are no records to evaluate on"):
         trained.evaluate(nothing)
+    weightless = {"features": np.zeros((3, 4)), "weights": np.zeros(3)}
+    with pytest.raises(DataError, match="no records to evaluate on: the weight of each is 0"):
+        trained.evaluate(Arrays(weightless, np.zeros(3, int)))
 
 
 def test_a_transform_is_part_of_the_data(crews, rng):

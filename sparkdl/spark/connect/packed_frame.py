@@ -5,7 +5,7 @@ from functools import partial
 import pyarrow
 from pyspark import TaskContext
 
-from sparkdl.data.source import has_weight, require_weight
+from sparkdl.data.records.label_facts import LabelFacts, check_labels, facts_of
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import NoRecords
 from sparkdl.spark.jobs.held_settings import override_setting
@@ -18,7 +18,7 @@ from sparkdl.training.workers.contribution import Failure
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
 COLUMNS = (
-    "partition int, position int, count long, nbytes long, has_weight boolean, number long, "
+    "partition int, position int, count long, nbytes long, labels string, number long, "
     "packed binary, error string"
 )
 ARROW = arrow_schema(COLUMNS)
@@ -48,7 +48,7 @@ class PackedFrame:
         DataError
             For the first unusable record, or if there are none, or none with a weight above 0.
         """
-        figures = "partition", "count", "nbytes", "has_weight", "error"
+        figures = "partition", "count", "nbytes", "labels", "error"
         with clear_errors("reading the data"):  # summed here: a single job, without a shuffle
             rows = self.frame.select(*figures).collect()
         rows.sort(key=lambda row: row["partition"])
@@ -60,7 +60,7 @@ class PackedFrame:
             counts[partition] += count
         if not sum(counts):
             raise NoRecords("there are no records to train on: every partition is empty")
-        require_weight(row["has_weight"] for row in rows)
+        check_labels(LabelFacts.from_text(row["labels"]) for row in rows)
         return counts, sum(row[2] for row in rows)
 
     def close(self):
@@ -88,7 +88,8 @@ def pack_tables(schema, columns, tables):
     partition = TaskContext.get().partitionId()
     batches = until_failure(table_batches(schema, columns, partition, tables))
     for position, item in enumerate(batches):
-        yield as_table(packed_row(partition, position, item))
+        facts = {} if isinstance(item, Failure) else {"labels": facts_of(schema, [item]).to_text()}
+        yield as_table(packed_row(partition, position, item) | facts)
 
 
 def packed_row(partition, position, item, number=None):
@@ -96,7 +97,7 @@ def packed_row(partition, position, item, number=None):
     row = {"partition": partition, "position": position, "number": number, "count": 0, "nbytes": 0}
     if isinstance(item, Failure):
         return row | {"error": error_to_text(item.error)}
-    row |= {"count": len(item), "nbytes": item.nbytes, "has_weight": has_weight(item)}
+    row |= {"count": len(item), "nbytes": item.nbytes}
     return row | {"packed": pack_batch(item)}
 
 

@@ -17,11 +17,13 @@ from sparkdl.spark.inference.arrow_map import select_columns
 from sparkdl.spark.inference.model_in_use import ModelInUse
 from sparkdl.spark.records.frame_schema import WHERE, check_fields, find_columns
 from sparkdl.spark.records.table_pieces import check_pieces
+from sparkdl.training.evaluation.base import require_examples
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.rounds.replica import limit_threads
 from sparkdl.training.workers.contribution import Failure, failure_of, unwrap
 
+EMPTY = ": every partition is empty"
 NO_ARROW = {"yearmonthinterval", "interval"}  # types that pyspark does not convert
 VECTOR = "vector"  # simpleString of the type of pyspark.ml's vectors
 
@@ -95,11 +97,12 @@ def merge_evaluations(ranked):
 def total_evaluation(ranked):
     """Returns the Evaluation of all (rank, Evaluation or Failure) pairs.
 
-    Raises the error of a Failure, and DataError if there are no records.
+    Raises the error of a Failure, and DataError if there are no records that count.
     """
     result = unwrap(merge_evaluations(ranked)) if ranked else None
-    if result is None or not result.examples:
-        raise DataError("there are no records to evaluate on: every partition is empty")
+    if result is None:
+        raise DataError(f"there are no records to evaluate on{EMPTY}")
+    require_examples(result, EMPTY)
     return result
 
 

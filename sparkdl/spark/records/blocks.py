@@ -11,7 +11,7 @@ from pyspark import RDD, StorageLevel
 
 from sparkdl.cached_value import cached_value
 from sparkdl.data.batches.dealing import Dealing, deal
-from sparkdl.data.source import require_weight
+from sparkdl.data.records.label_facts import check_labels
 from sparkdl.data.stored_share import StoredShare
 from sparkdl.errors import require
 from sparkdl.spark.jobs.job import staying_with_data
@@ -111,7 +111,7 @@ def load_blocks(open_records, size, workers, options):
     level, opened = storage_level(options), open_records()
     counts, nbytes = opened.store.counts, opened.store.nbytes
     try:
-        require_weight(stored.has_weight for stored in opened.store.partitions)
+        check_labels(opened.store.label_facts())
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
     except BaseException:
         opened.release(keep=False)

@@ -13,6 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark import RDD, StorageLevel
 from pyspark.errors import PySparkException
 
+from sparkdl.data.records.label_facts import LabelFacts
 from sparkdl.error_messages import error_from_text
 from sparkdl.errors import DataError, NoRecords, WorkerError
 from sparkdl.spark.jobs.job import describe_jobs, job, outside_user_tags, staying_with_data
@@ -74,6 +75,10 @@ class ExecutorStore:
             raise NoRecords("there are no records to train on: every partition is empty")
         self.nbytes = sum(stored.nbytes for stored in self.partitions)
         return reading_phases(self.partitions, passed)
+
+    def label_facts(self):
+        """Returns the LabelFacts of each partition with records."""
+        return [LabelFacts.from_text(one.labels) for one in self.partitions if one.count]
 
     def locate(self):
         """Finds the folders' current locations; data lost with an executor is read again.

@@ -181,7 +181,7 @@ class SparkRecords:
         """
         if isinstance(self.data, RDD):
             write = write_records if is_in_order(self.data) else write_sorted_records
-            store = partial(store_batches, key, write=write)
+            store = partial(store_batches, key, schema, write=write)
             return self.batches(sc, schema).mapPartitionsWithIndex(store)
         if not isinstance(self.data, DataFrame):
             store = partial(store_splits, key, schema, self.data.read)
@@ -325,7 +325,7 @@ def store_splits(key, schema, read, splits):
     """
     began = time.perf_counter()
     for number, split in splits:
-        for stored in store_batches(key, number, read_split(schema, read, split)):
+        for stored in store_batches(key, schema, number, read_split(schema, read, split)):
             yield stored._replace(seconds=time.perf_counter() - began)
 
 
@@ -333,7 +333,7 @@ def store_tables(schema, columns, key, tables):
     """Stores the records of a DataFrame's partition; yields its row of figures."""
     partition = TaskContext.get().partitionId()
     batches = table_batches(schema, columns, partition, tables)
-    yield from map(as_table, store_batches(key, partition, batches))
+    yield from map(as_table, store_batches(key, schema, partition, batches))
 
 
 def read_tables(schema, columns, tables):

@@ -14,7 +14,7 @@ import pyarrow
 from pyspark import TaskContext
 
 from sparkdl.data.record_store import is_complete, read_records, write_records
-from sparkdl.data.source import has_weight
+from sparkdl.data.records.label_facts import LabelFacts, facts_of
 from sparkdl.error_messages import error_to_text
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.jobs.executor_disks import local_disks
@@ -27,7 +27,7 @@ TRIES = 10
 # The fields of a StoredPartition.
 COLUMNS = (
     "partition long, count long, nbytes long, folder string, seconds double, python double, "
-    "columns string, has_weight boolean, error string"
+    "columns string, labels string, error string"
 )
 ARROW = arrow_schema(COLUMNS)
 
@@ -45,8 +45,8 @@ class StoredPartition(NamedTuple):
         Seconds of the task, and of its process's start before it.
     columns : str
         JSON of the names of its batches' columns; those of no records are [].
-    has_weight : bool
-        Whether a record has a weight above 0, or none.
+    labels : str
+        Text of its LabelFacts.
     error : str or None
         JSON of the error if its records cannot be used.
     """
@@ -58,31 +58,33 @@ class StoredPartition(NamedTuple):
     seconds: float
     python: float
     columns: str
-    has_weight: bool
+    labels: str
     error: str | None = None
 
 
-def store_batches(key, partition, batches, write=write_records):
+def store_batches(key, schema, partition, batches, write=write_records):
     """Writes the Batches before the first Failure; yields the StoredPartition.
 
     Parameters
     ----------
     key : str
         Of the data set, part of the path of all its partitions' folders.
+    schema : Schema
+        Of the records.
     write : function (folder, batches) -> (number of records, bytes)
     """
     python, began = seconds_to_start(), time.perf_counter()
     freeze_modules()
     folder = partition_folder(key, partition, TaskContext.get().taskAttemptId())
-    count, nbytes, columns, weighed, text = 0, 0, [], [], None
+    count, nbytes, columns, facts, text = 0, 0, [], [LabelFacts()], None
     try:
-        noted = note_weights(weighed, note_columns(columns, map(unwrap, batches)))
+        noted = note_labels(facts, schema, note_columns(columns, map(unwrap, batches)))
         count, nbytes = write(folder, noted)
     except SparkdlError as error:
         text = error_to_text(failure_of(error).error)
     seconds = time.perf_counter() - began
-    names = json.dumps(columns)
-    figures = partition, count, nbytes, folder, seconds, python, names, bool(weighed)
+    names, labels = json.dumps(columns), facts[0].to_text()
+    figures = partition, count, nbytes, folder, seconds, python, names, labels
     yield StoredPartition(*figures, text)
 
 
@@ -94,11 +96,10 @@ def note_columns(names, batches):
         yield batch
 
 
-def note_weights(found, batches):
-    """Yields the batches; adds true to the list `found` for the first one that `has_weight`."""
+def note_labels(facts, schema, batches):
+    """Yields the batches; adds their LabelFacts to the only ones of the list `facts`."""
     for batch in batches:
-        if not found and has_weight(batch):
-            found.append(True)
+        facts[0] = facts[0].merge(facts_of(schema, [batch]))
         yield batch
 
 

@@ -7,6 +7,7 @@ from pyspark import SparkContext
 
 from sparkdl.cached_value import cached_value
 from sparkdl.data.record_store import read_records
+from sparkdl.data.records.label_facts import NO_WEIGHT, total_facts
 from sparkdl.data.stored_batches import StoredBatches
 from sparkdl.errors import DataError, NoRecords
 from sparkdl.spark.jobs.job import job
@@ -54,6 +55,7 @@ class ValidationRecords:
                 with job(self._sc, "records to evaluate on", "reading the data to evaluate on"):
                     opened = open_data(self._sc, self._records, self._schema)
                     interrupted.callback(opened.release, keep=True)
+                    require_weight(opened.store)
                 interrupted.pop_all()
             return opened
         except NoRecords:
@@ -93,6 +95,12 @@ def open_validation(sc, conf, records, changes=()):
     schema = schema_of(conf, True, records.transform, changes)
     with closing_data(ValidationRecords(sc, records, schema, bool(changes))) as batches:
         yield Validation(batches, Evaluator(conf, records.transform))
+
+
+def require_weight(store):
+    """Raises DataError unless the weight of some record of an ExecutorStore is above 0."""
+    if not total_facts(store.label_facts()).has_weight:
+        raise DataError(f"there are no records to evaluate on: {NO_WEIGHT}")
 
 
 def stored_batches(rows):

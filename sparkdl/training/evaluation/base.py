@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from sparkdl.data.records.label_facts import NO_WEIGHT
 from sparkdl.errors import ConfigError, DataError, brief, require
 from sparkdl.training.evaluation.metric_counts import MetricCounts
 from sparkdl.training.evaluation.wrong_examples import WrongExamples
@@ -132,6 +133,14 @@ class Evaluation:
         self.loss_sum += float(losses.sum())
         self.examples += size
         self.weight += size if weights is None else float(weights.sum())
+
+
+def require_examples(evaluation, why_none=""):
+    """Raises DataError unless some example of an evaluation counts; `why_none` says why none is."""
+    if not evaluation.examples:
+        raise DataError(f"there are no records to evaluate on{why_none}")
+    if not evaluation.weight:
+        raise DataError(f"there are no records to evaluate on: {NO_WEIGHT}")
 
 
 def set_names(evaluation, size):

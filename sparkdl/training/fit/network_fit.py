@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from sparkdl.config import is_integer
+from sparkdl.data.records.label_facts import NO_WEIGHT, facts_of
 from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, brief
 from sparkdl.own_folders import check_budgets
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
@@ -232,11 +233,15 @@ def evaluation_options(network, master, validation, evaluate, metrics=None):
 
 
 def require_records(batches):
-    """Raises DataError if this process reads the validation data and it is empty."""
-    if isinstance(batches, CheckedBatches) and not any(map(len, batches)):
+    """Raises DataError if this process reads the validation data and none of them counts."""
+    if not isinstance(batches, CheckedBatches):
+        return
+    if not any(map(len, batches)):
         raise DataError(
             "there are no records to evaluate on; give some, or a larger validation_split"
         )
+    if not any(facts_of(batches.schema, [batch]).has_weight for batch in batches):
+        raise DataError(f"there are no records to evaluate on: {NO_WEIGHT}")
 
 
 def validation_of(conf, source, changes=()):

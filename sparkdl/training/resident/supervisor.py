@@ -9,7 +9,8 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 
-from sparkdl.errors import DataError, SparkdlError, WorkerError
+from sparkdl.errors import SparkdlError, WorkerError
+from sparkdl.training.evaluation.base import require_examples
 from sparkdl.training.reporting.events import (
     EpochDone,
     GroupDone,
@@ -227,8 +228,7 @@ class Supervisor:
         first, *rest = map(self.shared.evaluator.restore, parts)
         for other in rest:
             first = first.merge(other)
-        if not first.examples:
-            raise DataError("there are no records to evaluate on")
+        require_examples(first)
         return first
 
     def _go_back(self, reason):

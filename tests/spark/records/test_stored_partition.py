@@ -12,9 +12,11 @@ from sparkdl.spark.records.stored_partition import (
     remove_for_good,
     store_batches,
 )
-from tests.spark.networks import arrays
+from sparkdl.training.inputs.schema import schema_of
+from tests.spark.networks import arrays, plain
 
 KEY = "a-key"
+SCHEMA = schema_of(plain())
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def disk(tmp_path, monkeypatch):
 
 
 def store(batches):
-    return next(store_batches(KEY, 2, batches))
+    return next(store_batches(KEY, SCHEMA, 2, batches))
 
 
 def batches():

@@ -157,6 +157,19 @@ def test_no_record_is_an_error_before_training(way, sc):
     assert nothing_is_left(sc)
 
 
+@pytest.mark.parametrize("way", MASTERS)
+def test_no_weight_above_0_is_an_error_before_training(way, spark, sc):
+    weightless = spark.createDataFrame([(*row, 0.0) for row in rows()], ["features", "label", "w"])
+    net = SparkNetwork(sc, plain(), MASTERS[way])
+    message = "no records to evaluate on: the weight of each is 0"
+    with pytest.raises(DataError, match=message):
+        net.fit(weightless.selectExpr("features", "label", "1D AS w"), 1, weightless, weights="w")
+    assert way == "driver" or net.network.state.rounds == 0
+    with pytest.raises(DataError, match=message):
+        net.evaluate(weightless, weights="w")
+    assert nothing_is_left(sc)
+
+
 def test_a_split_that_draws_nothing_says_so(sc):
     one = rows()[0]
     with pytest.raises(

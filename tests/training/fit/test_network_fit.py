@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.own_folders import BUDGETS
 from sparkdl.training.fit.network_fit import evaluation_options, fit_network
@@ -145,15 +146,17 @@ def test_a_budget_that_is_no_number_is_refused_before_data_is_read(variable, mon
         fit_network(Network(perceptron()), Unread([9]), DRIVER, ThisProcess(), 1)
 
 
+WEIGHTLESS = Arrays({"features": DATA[0], "weights": np.zeros(len(DATA[0]))}, DATA[1])
 NOTHING = {
-    "no records": {"validation": (DATA[0][:0], DATA[1][:0])},
-    "none that is drawn": {"validation_split": 1e-9},
+    "no records": ({"validation": (DATA[0][:0], DATA[1][:0])}, "; give some"),
+    "none that is drawn": ({"validation_split": 1e-9}, "; give some"),
+    "none with a weight": ({"validation": WEIGHTLESS}, ": the weight of each is 0"),
 }
 
 
-@pytest.mark.parametrize("options", NOTHING.values(), ids=list(NOTHING))
-def test_nothing_to_evaluate_is_found_before_anything_is_trained(options, crews):
+@pytest.mark.parametrize("options, why", NOTHING.values(), ids=list(NOTHING))
+def test_nothing_to_evaluate_is_found_before_anything_is_trained(options, why, crews):
     network = Network(perceptron())
-    with pytest.raises(DataError, match="there are no records to evaluate on; give some"):
+    with pytest.raises(DataError, match=f"there are no records to evaluate on{why}"):
         network.fit(Partitions([9]), 1, DRIVER, crews(2), **options)
     assert network.state.rounds == 0
