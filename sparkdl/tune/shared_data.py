@@ -1,11 +1,17 @@
 """The records of a search, read once for all its trials."""
 
-from sparkdl.data.batches.batch import Batch
+from itertools import groupby
+
+from pyspark import RDD
+
+from sparkdl.data.batches.batch import POSITION_BITS, Batch
+from sparkdl.data.batches.record_order import sort_records
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import check_batches
 from sparkdl.errors import DataError, NoRecords
 from sparkdl.spark.inference.predictions import sound
 from sparkdl.spark.jobs.job import job
+from sparkdl.spark.records.row_order import is_in_order
 from sparkdl.training.inputs.schema import schema_of
 
 
@@ -33,4 +39,17 @@ def read_records(sc, records, conf, purpose):
     if not sum(map(len, batches)):
         error = NoRecords if purpose == "train on" else DataError
         raise error(f"there are no records to {purpose}: every partition is empty")
+    if isinstance(data, RDD) and not is_in_order(data):
+        batches = sort_partitions(batches)
     return Batch.concat(batches)
+
+
+def sort_partitions(batches):
+    """Yields the batches' records in an order that does not depend on that of their arrival."""
+    for _, own in groupby(filter(len, batches), partition_of):
+        yield from sort_records(list(own))
+
+
+def partition_of(batch):
+    """Returns the number of the partition that a Batch with records is from."""
+    return int(batch.ids[0]) >> POSITION_BITS
