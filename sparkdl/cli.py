@@ -2,11 +2,10 @@
 
 import argparse
 import importlib
-import os
-import select
 import sys
 
 import sparkdl
+from sparkdl.commands import standard_output
 from sparkdl.commands.caffe.flags import add_flags
 from sparkdl.errors import SparkdlError
 
@@ -18,36 +17,51 @@ DATA = """the data, by type and options as in a run configuration: Digits, or
 
 def main(arguments=None):
     """Runs one command; returns the exit code, 2 for an error that one sentence explains."""
-    options = parser().parse_args(arguments)
-    module = importlib.import_module(f"sparkdl.commands.{options.module}")
+    standard_output.escape_missing_characters()
+    options = argparse.Namespace(command=None, traceback=False)
     try:
-        getattr(module, options.command)(options)
-        print(end="", flush=True)  # nothing where there is no stdout
+        run(arguments, options)
     except SparkdlError as error:
         if options.traceback:
             raise
         notes = [note for note in getattr(error, "__notes__", []) if "\n" not in note]
-        print(f"sparkdl {options.command}: {'; '.join([str(error), *notes])}", file=sys.stderr)
-        return 2
+        return tell(options, "; ".join([str(error), *notes]), code=2)
     except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        if has_reader(sys.stdout):
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is held goes there
-        return 141  # that of programs that SIGPIPE ends
+        return tell(options, "interrupted", code=130)
+    except OSError as error:
+        return code_without_output(options, error)
     return 0
 
 
-def has_reader(file):
-    """Returns False if the file is a pipe whose reader has ended, as in `sparkdl ... | head`."""
+def run(arguments, options):
+    """Parses the arguments into the namespace `options`, and runs the command."""
     try:
-        number = file.fileno()
-    except (AttributeError, OSError, ValueError):  # none, in memory or closed
-        return True
-    known = select.poll()
-    known.register(number, 0)
-    return not any(event & select.POLLERR for _, event in known.poll(0))
+        parser().parse_args(arguments, options)
+        module = importlib.import_module(f"sparkdl.commands.{options.module}")
+        getattr(module, options.command)(options)
+    except SystemExit:  # after --help, or the code of another program
+        print(end="", flush=True)
+        raise
+    print(end="", flush=True)  # nothing where there is no stdout
+
+
+def code_without_output(options, error):
+    """Returns the exit code after an OSError of standard output; raises any other again."""
+    if isinstance(error, BrokenPipeError):
+        if standard_output.has_reader():
+            raise error
+        standard_output.discard()
+        return 141  # that of programs that SIGPIPE ends
+    if options.traceback or error.filename is not None or standard_output.failure() is None:
+        raise error
+    standard_output.discard()
+    return tell(options, f"standard output cannot be written: {error.strerror}", code=2)
+
+
+def tell(options, text, code):
+    """Prints a sentence to standard error; returns the code."""
+    print(" ".join(filter(None, ["sparkdl", options.command])), text, sep=": ", file=sys.stderr)
+    return code
 
 
 def parser():

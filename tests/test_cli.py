@@ -109,25 +109,82 @@ def test_traceback_is_shown_on_request(run):
 
 
 def test_mistake_of_ours_is_not_hidden(run, monkeypatch):
-    monkeypatch.setattr("sparkdl.commands.summary.summary", lambda arguments: 1 / 0)
+    monkeypatch.setattr(COMMAND, lambda arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run("summary", "--conf", "run.yaml")
 
 
+COMMAND = "sparkdl.commands.summary.summary"
+PRINTING = {
+    "summary": ["summary", "--conf", "run.yaml"],
+    "help": ["--help"],
+    "help of a command": ["train", "--help"],
+    "version": ["--version"],
+}
+
+
+def execute(arguments, stdout, **variables):
+    """Runs sparkdl as a process; returns (exit code, standard output, standard error)."""
+    done = subprocess.run(
+        [sys.executable, "-m", "sparkdl", *arguments],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env=os.environ | variables,
+    )
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_has_ended_is_no_error(run, unbuffered):
+@pytest.mark.parametrize("name", PRINTING)
+def test_a_reader_that_has_ended_is_no_error(run, name):
     """`sparkdl summary | head -1`"""
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-m", "sparkdl", "summary", "--conf", "run.yaml"],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
-    )
+    assert execute(PRINTING[name], writer, PYTHONUNBUFFERED="") == (141, None, "")
+    if name == "summary":  # argparse itself ignores the error of an unbuffered output
+        assert execute(PRINTING[name], writer, PYTHONUNBUFFERED="1") == (141, None, "")
     os.close(writer)
-    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("name", PRINTING)
+def test_a_full_disk_under_the_output_is_one_sentence(run, name, unbuffered):
+    """It was a traceback; after --help, the code was 120."""
+    with open("/dev/full", "w") as full_disk:
+        code, _, err = execute(PRINTING[name], full_disk, PYTHONUNBUFFERED=unbuffered)
+    command = "" if name in ("help", "version") else f" {PRINTING[name][0]}"
+    full = f"sparkdl{command}: standard output cannot be written: No space left on device\n"
+    assert (code, err) == (2, full)
+
+
+def test_another_error_of_the_system_is_not_taken_for_one_of_the_output(run, monkeypatch):
+    def fail(arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(COMMAND, fail)
+    with pytest.raises(OSError, match="No space left"):
+        run("summary", "--conf", "run.yaml")
+
+
+@pytest.mark.slow
+def test_characters_that_a_terminal_lacks_are_escaped(run):
+    """They were a UnicodeEncodeError."""
+    name = "network.layers.0.name=caf\N{LATIN SMALL LETTER E WITH ACUTE}"
+    arguments = "summary", "--conf", "run.yaml", "--set", name
+    code, out, err = execute(arguments, subprocess.PIPE, PYTHONIOENCODING="ascii")
+    assert (code, err) == (0, "")
+    assert rb"caf\xe9" in out
+
+
+@pytest.mark.parametrize("phase", ["import", "run"])
+def test_ctrl_c_is_one_line_and_exit_code_130(run, monkeypatch, phase):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    names = {"import": "sparkdl.cli.importlib.import_module", "run": COMMAND}
+    monkeypatch.setattr(names[phase], interrupt)
+    assert run("summary", "--conf", "run.yaml") == (130, "", "sparkdl summary: interrupted\n")
 
 
 def test_a_command_without_an_output_ends_well(run, monkeypatch):
@@ -143,7 +200,7 @@ def test_another_broken_pipe_is_not_hidden_where_output_is_in_memory(run, monkey
     def fail(arguments):
         raise BrokenPipeError("of another")
 
-    monkeypatch.setattr("sparkdl.commands.summary.summary", fail)
+    monkeypatch.setattr(COMMAND, fail)
     with pytest.raises(BrokenPipeError, match="of another"):
         run("summary", "--conf", "run.yaml")
 
@@ -155,7 +212,7 @@ def test_notes_of_an_error_are_told(run, monkeypatch):
         error.add_note("Traceback (most recent call last):\n  of a worker")
         raise error
 
-    monkeypatch.setattr("sparkdl.commands.summary.summary", fail)
+    monkeypatch.setattr(COMMAND, fail)
     assert run("summary", "--conf", "run.yaml")[2] == "sparkdl summary: no records; see the log\n"
 
 
