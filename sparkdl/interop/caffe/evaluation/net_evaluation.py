@@ -33,6 +33,11 @@ class Means:
     def examples(self):
         return int(sum(self.counts))
 
+    @property
+    def weight(self):
+        """The sum of the examples' weights, as an Evaluation has it: Caffe's weigh 1 each."""
+        return self.examples
+
     def add(self, net, examples, means):
         """Adds the means {blob: (numbers,)} of `examples` examples."""
         self.counts[net] += examples
