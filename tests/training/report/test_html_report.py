@@ -103,6 +103,6 @@ def test_seconds_are_checked(seconds):
 def test_a_path_that_cannot_have_the_page_is_refused_before_the_first_round(tmp_path):
     rounds = []
     count = LambdaListener(on_round=lambda report, state: rounds.append(report))
-    with pytest.raises(DataError, match="must have the path of a file, and this is a folder"):
+    with pytest.raises(DataError, match="must be the path of a file, got a folder"):
         fit(HtmlReport(tmp_path), count)
     assert not rounds and not list(tmp_path.iterdir())
