@@ -24,7 +24,7 @@ OPTIONS = SimpleNamespace(repartition="uneven", seed=3)
 
 
 def records(count, **options):
-    return Arrays(np.arange(count)[:, None], np.zeros(count, int), **options)
+    return Arrays(np.arange(count)[:, None], np.arange(count) % 2, **options)
 
 
 def blocks_of(workers, count=6, size=2, **options):
