@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.errors import NoRecords
+from sparkdl.errors import DataError, NoRecords
 
 log = logging.getLogger(__name__)
 WEIGHTS, NO_WEIGHT = "weights", "the weight of each is 0"
@@ -78,6 +78,17 @@ def check_labels(found: Iterable[LabelFacts]) -> None:
             log.warning(
                 "all %s are %g: their output learns to predict nothing else", labels, *values
             )
+
+
+def require_weight(found: Iterable[LabelFacts]) -> None:
+    """Raises DataError, as nothing is evaluated, unless the weight of some is above 0."""
+    if not any(facts.has_weight for facts in found):
+        raise nothing_to_evaluate(f": {NO_WEIGHT}")
+
+
+def nothing_to_evaluate(why: str = "") -> DataError:
+    """Returns the error of an evaluation in which no record counts; `why` tells the reason."""
+    return DataError(f"there are no records to evaluate on{why}")
 
 
 def ends(values: list[float]) -> list[float]:

@@ -11,6 +11,7 @@ from pyspark import TaskContext
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
 from sparkdl.data.batches.type_names import kind_of
+from sparkdl.data.records.label_facts import nothing_to_evaluate
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.nn.execution.forward import Z
 from sparkdl.spark.inference.arrow_map import select_columns
@@ -101,7 +102,7 @@ def total_evaluation(ranked):
     """
     result = unwrap(merge_evaluations(ranked)) if ranked else None
     if result is None:
-        raise DataError(f"there are no records to evaluate on{EMPTY}")
+        raise nothing_to_evaluate(EMPTY)
     require_examples(result, EMPTY)
     return result
 

@@ -7,9 +7,9 @@ from pyspark import SparkContext
 
 from sparkdl.cached_value import cached_value
 from sparkdl.data.record_store import read_records
-from sparkdl.data.records.label_facts import NO_WEIGHT, total_facts
+from sparkdl.data.records.label_facts import nothing_to_evaluate, require_weight
 from sparkdl.data.stored_batches import StoredBatches
-from sparkdl.errors import DataError, NoRecords
+from sparkdl.errors import NoRecords
 from sparkdl.spark.jobs.job import job
 from sparkdl.spark.records.kept_data import open_data
 from sparkdl.spark.records.records import SparkRecords
@@ -55,12 +55,12 @@ class ValidationRecords:
                 with job(self._sc, "records to evaluate on", "reading the data to evaluate on"):
                     opened = open_data(self._sc, self._records, self._schema)
                     interrupted.callback(opened.release, keep=True)
-                    require_weight(opened.store)
+                    require_weight(opened.store.label_facts())
                 interrupted.pop_all()
             return opened
         except NoRecords:
             why = DRAWS_NONE if self._drawn else "every partition is empty"
-            raise DataError(f"there are no records to evaluate on: {why}") from None
+            raise nothing_to_evaluate(f": {why}") from None
 
     @property
     def rdd(self):
@@ -95,12 +95,6 @@ def open_validation(sc, conf, records, changes=()):
     schema = schema_of(conf, True, records.transform, changes)
     with closing_data(ValidationRecords(sc, records, schema, bool(changes))) as batches:
         yield Validation(batches, Evaluator(conf, records.transform))
-
-
-def require_weight(store):
-    """Raises DataError unless the weight of some record of an ExecutorStore is above 0."""
-    if not total_facts(store.label_facts()).has_weight:
-        raise DataError(f"there are no records to evaluate on: {NO_WEIGHT}")
 
 
 def stored_batches(rows):

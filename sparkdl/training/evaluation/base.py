@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from sparkdl.data.records.label_facts import NO_WEIGHT
+from sparkdl.data.records.label_facts import NO_WEIGHT, nothing_to_evaluate
 from sparkdl.errors import ConfigError, DataError, brief, require
 from sparkdl.training.evaluation.metric_counts import MetricCounts
 from sparkdl.training.evaluation.wrong_examples import WrongExamples
@@ -138,9 +138,9 @@ class Evaluation:
 def require_examples(evaluation, why_none=""):
     """Raises DataError unless some example of an evaluation counts; `why_none` says why none is."""
     if not evaluation.examples:
-        raise DataError(f"there are no records to evaluate on{why_none}")
+        raise nothing_to_evaluate(why_none)
     if not evaluation.weight:
-        raise DataError(f"there are no records to evaluate on: {NO_WEIGHT}")
+        raise nothing_to_evaluate(f": {NO_WEIGHT}")
 
 
 def set_names(evaluation, size):

@@ -6,8 +6,8 @@ from functools import cache
 from typing import NamedTuple
 
 from sparkdl.config import is_integer
-from sparkdl.data.records.label_facts import NO_WEIGHT, facts_of
-from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, brief
+from sparkdl.data.records.label_facts import facts_of, nothing_to_evaluate, require_weight
+from sparkdl.errors import CheckpointError, ConfigError, DivergedError, brief
 from sparkdl.own_folders import check_budgets
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
@@ -237,11 +237,8 @@ def require_records(batches):
     if not isinstance(batches, CheckedBatches):
         return
     if not any(map(len, batches)):
-        raise DataError(
-            "there are no records to evaluate on; give some, or a larger validation_split"
-        )
-    if not any(facts_of(batches.schema, [batch]).has_weight for batch in batches):
-        raise DataError(f"there are no records to evaluate on: {NO_WEIGHT}")
+        raise nothing_to_evaluate("; give some, or a larger validation_split")
+    require_weight(facts_of(batches.schema, [batch]) for batch in batches)
 
 
 def validation_of(conf, source, changes=()):

@@ -60,6 +60,11 @@ def numbers(evaluation):
     return {name: value for name, value in figures.items() if isinstance(value, int | float)}
 
 
+def score_of(evaluation):
+    """Returns the score as a float, None for an evaluation that has none, as of Caffe's nets."""
+    return None if evaluation.score is None else float(evaluation.score)
+
+
 def epoch_places(history):
     """Yields (update, epoch, second, Evaluation) of the evaluated epochs."""
     last = {report.epoch: place for place, report in enumerate(history.rounds)}

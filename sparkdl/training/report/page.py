@@ -11,7 +11,7 @@ from sparkdl.html_elements import element, table, text_of
 from sparkdl.nn.networks.picture import network_picture
 from sparkdl.own_folders import replaced_file
 from sparkdl.training.report.advice import advise
-from sparkdl.training.report.curves import evaluation_curves, round_curves
+from sparkdl.training.report.curves import evaluation_curves, round_curves, score_of
 from sparkdl.training.report.environment import environment_rows
 from sparkdl.training.report.inspection_sections import (
     ABSENT,
@@ -162,7 +162,7 @@ def comparison(runs):
 def last_row(run):
     history, evaluation = run.history, run.evaluation
     loss = history.rounds[-1].loss if history.rounds else None
-    score = None if evaluation is None else float(evaluation.score)
+    score = None if evaluation is None else score_of(evaluation)
     counts = len(history.epochs), len(history.rounds)
     return [run.name, *counts, loss, score, history.wall, run.ending]
 

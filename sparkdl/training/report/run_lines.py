@@ -24,7 +24,7 @@ import math
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from sparkdl.training.report.curves import numbers, short
+from sparkdl.training.report.curves import numbers, score_of, short
 from sparkdl.training.report.environment import environment_rows
 from sparkdl.training.report.quality import calibration, roc_curves
 from sparkdl.training.reporting.reports import PARTS
@@ -174,7 +174,7 @@ def figures_of(evaluation):
         return {}
     known = numbers(evaluation)
     figures = dict(zip(known, short(known.values()), strict=True))
-    return {"score": finite(float(evaluation.score), LOSS_DIGITS), "figures": figures}
+    return {"score": finite(score_of(evaluation), LOSS_DIGITS), "figures": figures}
 
 
 def parts_of(report):
@@ -195,4 +195,6 @@ def finite_numbers(value):
 
 
 def finite(value, digits):
-    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+    """Returns a number with so many significant digits; None for None and what is not finite."""
+    is_finite = value is not None and math.isfinite(value)
+    return float(f"{value:.{digits}g}") if is_finite else None

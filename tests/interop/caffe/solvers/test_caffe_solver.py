@@ -25,6 +25,15 @@ from sparkdl.training.masters.local_sgd.master import LocalSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import Network
+from sparkdl.training.report.dashboard import Dashboard
+from sparkdl.training.report.html_report import HtmlReport
+from sparkdl.training.report.prometheus_endpoint import PrometheusEndpoint
+from sparkdl.training.report.run_folder import read_run
+from sparkdl.training.report.run_log import RunLog
+from sparkdl.training.report.tensorboard import TensorBoard
+from sparkdl.training.reporting.early_stopping import EarlyStopping
+from sparkdl.training.reporting.progress_bar import ProgressBar
+from sparkdl.training.saving.model_checkpoint import ModelCheckpoint
 from sparkdl.training.workers.local import LocalWorkers
 from tests.interop.caffe.solver_files import NET, RECORDS, write_solver
 from tests.training.master_table import joint_batches
@@ -323,3 +332,33 @@ def test_all_records_may_be_fewer_than_a_test_asks_for(tmp_path):
     solver = CaffeSolver(write_solver(tmp_path, "max_iter: 1 test_iter: 100 test_interval: 1"))
     [source] = solver.tests(None, lambda one: one)
     assert sum(split.count for split in source.splits()) == RECORDS
+
+
+LISTENERS = {
+    "RunLog": lambda folder: RunLog(folder / "log"),
+    "HtmlReport": lambda folder: HtmlReport(folder / "fit.html"),
+    "TensorBoard": lambda folder: TensorBoard(folder / "events"),
+    "Dashboard": lambda folder: Dashboard(spark_link=False),
+    "PrometheusEndpoint": lambda folder: PrometheusEndpoint(),
+    "ProgressBar": lambda folder: ProgressBar(),
+    "EarlyStopping": lambda folder: EarlyStopping(monitor="validation accuracy", patience=9),
+    "ModelCheckpoint": lambda folder: ModelCheckpoint(
+        folder / "best.zip", "validation accuracy", save_best_only=True
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LISTENERS)
+def test_tests_have_no_score_but_listeners_show_their_figures(name, workers, tmp_path):
+    """Nobody says which output of a net measures its quality: a RunLog ended in a TypeError."""
+    solver = CaffeSolver(write_solver(tmp_path, f"max_iter: 9 {TESTED}"))
+    history = solver.fit(workers=workers, listeners=[LISTENERS[name](tmp_path)])
+    assert history.validations[-1].validation.score is None
+    history.report(tmp_path / "page.html")
+    written = (tmp_path / "page.html").read_text(), history._repr_html_(), str(history)
+    assert all("accuracy" in text for text in written)
+    if name == "RunLog":
+        assert (
+            read_run(tmp_path / "log").history.validations[-1].validation.figures()["accuracy"] > 0
+        )
