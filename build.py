@@ -31,6 +31,8 @@ SPARK_MODULE = "jdk.incubator.vector"  # Spark 4 starts its JVM with --add-modul
 UNFINISHED = "unfinished"
 TEXTS = "sparkdl", "notebooks", "conf", "README.md", ".github"  # checked for spelling
 FAST = ["-m", "not jvm and not slow"]  # markers of tests: see pyproject.toml
+# To collect tests of which each needs a JVM takes seconds.
+FAST += [f"--ignore=tests/{name}" for name in ("cluster", "end_to_end", "ml", "spark")]
 SPARK_TESTS = "tests/spark", "tests/ml"  # also run on other versions of Spark
 TORCH_FILES = "tests/nn/tables/test_table_group.py", "tests/end_to_end/test_pages.py"
 TORCH_FILES += ("tests/test_notebook.py",)

@@ -4,6 +4,7 @@ A rule is a function that lists violations; each rule is also tested on code tha
 """
 
 import ast
+import gc
 import graphlib
 import statistics
 import subprocess
@@ -198,10 +199,13 @@ def cycle(files):
 
 def circle(files):
     """The modules of one import cycle, imports inside functions included, or nothing."""
+    gc.disable()  # it would look through a million nodes again and again, all of which stay
     try:
         graphlib.TopologicalSorter(ImportGraph(files).edges).prepare()
     except graphlib.CycleError as error:
         return error.args[1]
+    finally:
+        gc.enable()
     return []
 
 
@@ -238,26 +242,46 @@ def strangers(paths):
 # Reading the code
 
 
-@cache  # several rules need it
+BLOCKS = "body", "orelse", "finalbody", "handlers", "cases"  # fields that hold statements
+
+
 def imports(path, source, everywhere=True):
     """Full names that a file imports; everywhere=False: only those imported when it is loaded."""
-    tree, names = ast.parse(source), []
-    for node in ast.walk(tree) if everywhere else run_on_import(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names += [f"{origin(path, node)}.{alias.name}" for alias in node.names]
-    return names
+    return imports_of(path, source)[not everywhere]
 
 
-def run_on_import(tree):
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            continue
+@cache  # several rules need it
+def imports_of(path, source):
+    """Returns the full names that a file imports: all, and those imported when it is loaded."""
+    tree = ast.parse(source)
+    return [
+        [name for node in statements(tree, everywhere) for name in imported(path, node)]
+        for everywhere in (True, False)
+    ]
+
+
+def imported(path, node):
+    """Returns the full names that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [f"{origin(path, node)}.{alias.name}" for alias in node.names]
+    return []
+
+
+def statements(tree, everywhere):
+    """Yields a module's statements; everywhere=False: only those that run when it is loaded."""
+    waiting = [tree]
+    for node in waiting:
+        children = [child for block in BLOCKS for child in getattr(node, block, ())]
+        waiting += children if everywhere else filter(runs_on_import, children)
         yield node
-        yield from run_on_import(node)
+
+
+def runs_on_import(node):
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
 
 
 def origin(path, node):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import lanes
+
 ROOT = Path(__file__).resolve().parent.parent
 NEW_PYTHONS = [(3, 11, 0), (3, 14, 2), (4, 0, 0)]
 OLD_PYTHONS = [(2, 7, 18), (3, 6, 15), (3, 10, 13)]
@@ -261,7 +263,9 @@ def test_fast_leaves_out_what_is_marked(rest, build, monkeypatch):
     build.test_command(rest)
     build.test_command(["--fast", *rest])
     whole, fast = ran
-    assert fast == (*whole[:2], "-m", "not jvm and not slow", *whole[2:])
+    ignored = [f"--ignore=tests/{name}" for name in ("cluster", "end_to_end", "ml", "spark")]
+    assert fast == (*whole[:2], "-m", "not jvm and not slow", *ignored, *whole[2:])
+    assert {*lanes.OF_FOLDER} == {each.removeprefix("--ignore=") for each in ignored}
 
 
 def test_another_spark_stands_before_the_pinned_one(build, checkout, monkeypatch):

@@ -11,6 +11,7 @@ from sparkdl.engine.ops.layer_norm import LayerNormGradOp, LayerNormOp
 from sparkdl.engine.program import Program
 from tests.engine.cases import CASES
 from tests.engine.support import evaluate, feeds, onednn_gives, trace, with_gradients
+from tests.support.tables import first_of_each
 
 pytestmark = pytest.mark.skipif(
     get("auto").name != "onednn", reason="libdnnl is not here: the reference backend runs"
@@ -90,7 +91,7 @@ def compare_bound(graph, arrays):
 SPATIAL = [name for name, case in CASES.items() if {a.ndim for a in case.arrays} & {4, 5}]
 
 
-@pytest.mark.parametrize("name", SPATIAL)
+@pytest.mark.parametrize("name", first_of_each(SPATIAL))
 def test_images_of_the_caller_s_lie_in_plain_order(name):
     case = CASES[name]
     arrays = [a.astype(np.float32) if a.dtype == np.float64 else a for a in case.arrays]

@@ -13,7 +13,7 @@ from sparkdl.nn.execution.replica import Replica
 from tests.nn.layers.core.test_base import COMPARED, drawn, given, normal, run_of
 from tests.nn.layers.core.test_base import batch_of as inputs_of
 from tests.nn.networks.test_graph import batch_of
-from tests.support.tables import for_all
+from tests.support.tables import first_of_each, for_all, kind_of_layer
 
 pytestmark = pytest.mark.skipif(backends.get("auto").name != "onednn", reason="libdnnl is missing")
 KINDS = ["float32", "bfloat16"]
@@ -23,7 +23,7 @@ def of_kind(arrays, kind):
     return {n: a.astype(kind) if is_float(a.dtype) else a for n, a in arrays.items()}
 
 
-@pytest.mark.parametrize("layer, in_shape", COMPARED, ids=str)
+@pytest.mark.parametrize("layer, in_shape", first_of_each(COMPARED, kind_of_layer), ids=str)
 def test_every_layer_builds_with_its_gradients(layer, in_shape):
     def check(way):
         build(layer, in_shape, *way, np.random.default_rng(12))

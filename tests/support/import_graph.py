@@ -106,13 +106,22 @@ def module_of(path, root):
     return ".".join([root, *path.removesuffix(".py").split("/")]).removesuffix(".__init__")
 
 
+KINDS = ast.Import, ast.ImportFrom, ast.Assign, ast.Name, ast.Attribute
+
+
 def loaded(tree):
-    """Yields all nodes except those that only a type checker reads."""
-    for node in ast.iter_child_nodes(tree):
+    """Yields imports, assignments and names, except those that only a type checker reads.
+
+    A node comes before those inside it.
+    """
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             continue
-        yield node
-        yield from loaded(node)
+        if isinstance(node, KINDS):
+            yield node
+        waiting += reversed([*ast.iter_child_nodes(node)])
 
 
 def late(node, root):

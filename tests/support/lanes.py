@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER, SPARK = "cluster", "Spark"
 OF_FIXTURE = {"hdfs": CLUSTER, "yarn": CLUSTER, "spark": SPARK, "sc": SPARK}
-OF_FOLDER = {"tests/cluster": CLUSTER}
+OF_FOLDER = {"tests/cluster": CLUSTER}  # build.py test --fast ignores these folders
 OF_FOLDER |= dict.fromkeys(("tests/spark", "tests/ml", "tests/end_to_end"), SPARK)
 IN_NONE = {  # tests of Spark that need no context of this process
     "tests/chaos/test_faults.py",

@@ -32,7 +32,23 @@ def first_word(name):
     return name.split()[0]
 
 
-def first_of_each(names, kind=first_word):
-    """Returns pytest parameters for named rows: all slow except the first of each kind."""
-    first = {kind(name): name for name in reversed([*names])}.values()
-    return [pytest.param(each, marks=[pytest.mark.slow] * (each not in first)) for each in names]
+def kind_of_layer(row):
+    """Returns the type of the layer that a row (layer, ...) begins with."""
+    return row[0].type_name
+
+
+def first_of_each(rows, kind=first_word):
+    """Returns pytest parameters for rows, tuples or names: all slow except the first of each kind.
+
+    Where a table has hundreds of rows, a quick run takes too long to ask all.
+    """
+    rows = list(rows)
+    first = {kind(row): place for place, row in reversed([*enumerate(rows)])}.values()
+    return [
+        pytest.param(*as_tuple(row), marks=[pytest.mark.slow] * (place not in first))
+        for place, row in enumerate(rows)
+    ]
+
+
+def as_tuple(row):
+    return row if isinstance(row, tuple) else (row,)

@@ -48,3 +48,6 @@ def test_rows_are_quick_where_they_are_the_first_of_their_kind():
     found = first_of_each(["Gru", "Lstm mask", "Gru keep", "Lstm"])
     assert [row.values for row in found] == [("Gru",), ("Lstm mask",), ("Gru keep",), ("Lstm",)]
     assert [bool(row.marks) for row in found] == [False, False, True, True]
+    pairs = first_of_each([("a", 1), ("b", 1), ("c", 2)], lambda row: row[1])
+    assert [row.values for row in pairs] == [("a", 1), ("b", 1), ("c", 2)]
+    assert [bool(row.marks) for row in pairs] == [False, True, False]

@@ -95,7 +95,9 @@ COMPRESSIONS = [
 ]
 
 
-@pytest.mark.parametrize("size", [None, 1, 50, 333, 5000])
+@pytest.mark.parametrize(
+    "size", [None, pytest.param(1, marks=pytest.mark.slow), 50, 333, 5000], ids=str
+)
 @pytest.mark.parametrize("options", COMPRESSIONS, ids=str)
 def test_wherever_it_is_cut_each_record_is_read_once(tmp_path, monkeypatch, options, size):
     monkeypatch.setattr(writer, "SYNC_INTERVAL", 300)

@@ -17,7 +17,7 @@ from tests.nn.layer_cases import LAYERS, THEIRS
 from tests.nn.layer_cases.core import dense
 from tests.nn.layer_cases.place import BATCH, EPOCH, IDS, SEED, STREAM
 from tests.nn.support import value_and_gradients
-from tests.support.tables import for_all
+from tests.support.tables import first_of_each, for_all, kind_of_layer
 
 BATCHWISE = {"Stack", "Unstack", "BatchReindex"}  # they change the batch: joining/test_stack.py
 DRAWING = {"StochasticPool2D"}  # it takes no negative numbers: test_stochastic_pool.py
@@ -27,7 +27,9 @@ STOPPING = {"Frozen", "StopGradient"}  # they block the gradient on purpose
 DIFFERENTIATED = [row for row in COMPARED if row[0].type_name not in STOPPING]
 
 rows = pytest.mark.parametrize(
-    "row", range(len(COMPARED)), ids=[f"{layer}-{in_shape}" for layer, in_shape in COMPARED]
+    "row",
+    first_of_each(range(len(COMPARED)), lambda row: kind_of_layer(COMPARED[row])),
+    ids=[f"{layer}-{in_shape}" for layer, in_shape in COMPARED],
 )
 
 
