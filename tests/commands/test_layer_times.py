@@ -1,11 +1,13 @@
 """sparkdl time: its table for a step with known times, and one run of the command."""
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 from sparkdl import cli
 from sparkdl.commands.layer_times import report
 from sparkdl.nn import Activation, Dense, NetworkConf, Output
 from sparkdl.nn.execution.timing import LayerTime, Pass, StepTime
+from sparkdl.training.rounds.replica import limit_to
 
 TABLE = """\
 layer         type        forward ms  backward ms  % of step  GFLOP/s  % of peak
@@ -49,7 +51,9 @@ def run(tmp_path, monkeypatch, capsys):
     def command(*arguments):
         return cli.main(["time", "--conf", "run.yaml", *arguments]), *capsys.readouterr()
 
-    return command
+    with threadpool_limits():  # the command leaves its process with one thread
+        yield command
+    limit_to.cache_clear()
 
 
 def test_command(run):
