@@ -28,6 +28,7 @@ from sparkdl.nn.layers import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 from sparkdl.training.network import Network
 from tests.nn.examples import ACTIVATIONS
 from tests.nn.networks.test_graph import batch_of
+from tests.support.tables import slow
 
 BACKENDS = ["reference", "auto"]
 
@@ -146,7 +147,7 @@ def test_a_norm_without_scale_or_shift_is_the_reference_s(name, absent, rng):
 
 
 @pytest.mark.parametrize("function", ACTIVATIONS, ids=str)
-@pytest.mark.parametrize("kind", [Conv1DTranspose, Conv2DTranspose, Conv3DTranspose])
+@pytest.mark.parametrize("kind", [slow(Conv1DTranspose), Conv2DTranspose, slow(Conv3DTranspose)])
 def test_every_activation_follows_a_transposed_convolution(kind, function, rng):
     """Where oneDNN cannot fuse the activation, numpy computes it in float32."""
     layer = kind(filters=3, kernel_size=3, stride=2, activation=function)

@@ -11,6 +11,7 @@ from sparkdl.nn.execution.replica import Replica
 from tests.nn.test_cuda import MLP, distance, trained
 from tests.nn.zoo.test_transformer import SMALL, texts
 from tests.support.cuda.compiler import available
+from tests.support.tables import slow
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +39,7 @@ def recurrent(backend, dtype):
 TRAINED = {an_mlp: "cuBLASLt", a_transformer: "cuBLASLt", recurrent: "cuDNN's RNN"}
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", slow("bfloat16")])
 @pytest.mark.parametrize("train", TRAINED)
 def test_it_trains(train, dtype):
     (own, losses), (other, expected) = (train(backend, dtype) for backend in ("cuda", "reference"))

@@ -27,6 +27,7 @@ from sparkdl.nn.losses import (
 )
 from tests.nn.examples import LOSSES
 from tests.nn.support import label, value_and_gradients
+from tests.support.tables import first_of_each
 
 N, UNITS, STEPS = 6, 4, 5
 
@@ -140,7 +141,9 @@ THEIRS = {
 }
 ELSEWHERE = {"dice", "tversky", "yolo2"}  # in files of their own
 compared = pytest.mark.parametrize(
-    "loss", [loss for loss in LOSSES if loss.type_name not in ELSEWHERE], ids=str
+    "loss",
+    first_of_each((x for x in LOSSES if x.type_name not in ELSEWHERE), lambda x: x.type_name),
+    ids=str,
 )
 SIGNED = {"hinge", "squared_hinge", "wasserstein"}  # labels are -1 or 1
 COUNTED = {"poisson"}  # labels are 0, 1, 2 ...

@@ -6,6 +6,11 @@ QUICK = 6  # rows of a table that a quick run asks, too
 FAILURES = Exception, pytest.fail.Exception  # what pytest.raises raises is none
 
 
+def slow(*values):
+    """Returns a row of a table as pytest's parameter that only the whole suite asks."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def for_all(rows, check):
     """Runs `check` on each row and reports all failures, each with its row and traceback."""
     rows, failures = list(rows), []

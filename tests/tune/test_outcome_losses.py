@@ -24,6 +24,7 @@ from sparkdl.nn.losses import (
 )
 from sparkdl.training.network import Network
 from sparkdl.tune.outcome_losses import has_losses, outcome_losses, scores_of
+from tests.support.tables import slow
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(40, 4)).astype(np.float32)
@@ -75,7 +76,7 @@ def losses_of(net, outcome, labels):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-@pytest.mark.parametrize("weight", [1.0, 0.5])
+@pytest.mark.parametrize("weight", [slow(1.0), 0.5])
 def test_that_of_one_network_is_its_own(loss, weight):
     net, labels = network(loss, loss_weight=weight), LOSSES[loss]
     counted = labels != 1 if getattr(loss, "ignore_label", None) == 1 else slice(None)

@@ -19,6 +19,7 @@ from sparkdl.engine.ops.reduce import equal
 from sparkdl.engine.ops.shape import CastOp
 from tests.engine.random_graphs import ELEMENTWISE, follow, functions
 from tests.engine.support import feeds, run_plain, trace, uniform
+from tests.support.tables import slow
 
 BACKEND = get("auto")
 COMPILER = getattr(BACKEND, "compiler", None)
@@ -98,7 +99,7 @@ def test_arithmetic_is_numpys_to_the_bit(op, size):
         np.testing.assert_array_equal(compiled(op, *arrays), op.reference(*arrays))
 
 
-TYPES = ["int32", "int64", "uint8", "int8", "float32", "bool"]
+TYPES = ["int32", slow("int64"), slow("uint8"), slow("int8"), "float32", slow("bool")]
 
 
 @pytest.mark.parametrize("op", [*ANY_NUMBERS, ops.where], ids=lambda op: op.kind)

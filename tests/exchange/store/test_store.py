@@ -13,6 +13,7 @@ from tests.exchange.crew import SECRET, crew
 from tests.exchange.store import work
 from tests.exchange.store.crowd import TIMEOUT, in_processes, in_threads
 from tests.exchange.store.threads import together
+from tests.support.tables import slow
 
 MODES = [
     {"mode": "sync"},
@@ -34,7 +35,7 @@ def test_steps_together_are_those_of_one_process(size, servers):
 
 
 @pytest.mark.parametrize("options", MODES, ids=lambda o: o["mode"])
-@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("size", [slow(1), 2, slow(4)])
 def test_nothing_is_lost(size, options):
     def count(store):
         value = np.zeros(1000, np.float64)

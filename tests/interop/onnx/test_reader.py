@@ -10,7 +10,7 @@ from sparkdl.interop.onnx import OnnxFunction, read_onnx
 from sparkdl.nn import LossLayer
 from sparkdl.training.transfer import replace_output
 from tests.interop.onnx.models import drawn, expected, model, node, saved
-from tests.support.tables import first_of_each
+from tests.support.tables import first_of_each, slow
 
 POSITIVE = np.abs(drawn(9, 3)) + np.float32(0.5)
 FILTERS = {"W": drawn(1, 4, 3, 3, 2), "b": drawn(2, 4)}
@@ -548,7 +548,7 @@ SINCE = {
 
 
 @pytest.mark.parametrize("name", first_of_each(CASES))
-@pytest.mark.parametrize("opset", [13, 17])
+@pytest.mark.parametrize("opset", [slow(13), 17])
 def test_outputs_are_those_of_onnxruntime(name, opset, tmp_path):
     nodes, shape, constants = CASES[name]
     if opset < SINCE.get(name, 13):

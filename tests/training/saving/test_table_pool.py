@@ -20,6 +20,7 @@ from sparkdl.training.saving.model_directory import load_model, save_model
 from sparkdl.training.saving.stored_tables import StoredTables
 from sparkdl.training.saving.table_file import TableFile
 from sparkdl.training.saving.table_pool import TablePool
+from tests.support.tables import slow
 from tests.training.models import state_of
 from tests.training.reports import plan, report
 from tests.training.saving.test_models_with_tables import CONF, FAR, far, rows_of, table_file
@@ -156,7 +157,9 @@ def test_a_checkpoint_that_is_moved_alone_says_what_it_misses(rows, tmp_path):
 
 
 @pytest.mark.parametrize("of", ["state", "ending"])
-@pytest.mark.parametrize("harm", [flip, files.remove, lambda place: files.write(place, b"short")])
+@pytest.mark.parametrize(
+    "harm", [flip, slow(files.remove), slow(lambda place: files.write(place, b"short"))]
+)
 def test_one_whose_file_is_damaged_is_not_the_newest(harm, of, rows, folder):
     own = writer(folder)
     write(own, 1, rows[0])

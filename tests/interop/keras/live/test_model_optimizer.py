@@ -82,6 +82,7 @@ def clipping_momentum():
     return keras.optimizers.SGD(0.05, momentum=0.9, global_clipnorm=0.05)
 
 
+@pytest.mark.slow
 def test_clipping_comes_before_the_optimizer_as_in_keras():
     conf, batch = model(keras_optimizer=momentum, clipping=ClipNorm(limit=0.05)), one_batch()
     theirs = first_model(conf)
@@ -92,6 +93,7 @@ def test_clipping_comes_before_the_optimizer_as_in_keras():
     assert np.abs(params - plain).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_a_smaller_rate_is_the_optimizers():
     conf, batch = model(keras_optimizer=momentum), one_batch()
     theirs = first_model(conf)

@@ -17,7 +17,7 @@ from tests.nn.layer_cases import LAYERS, THEIRS
 from tests.nn.layer_cases.core import dense
 from tests.nn.layer_cases.place import BATCH, EPOCH, IDS, SEED, STREAM
 from tests.nn.support import value_and_gradients
-from tests.support.tables import first_of_each, for_all, kind_of_layer
+from tests.support.tables import first_of_each, for_all, kind_of_layer, slow
 
 BATCHWISE = {"Stack", "Unstack", "BatchReindex"}  # they change the batch: joining/test_stack.py
 DRAWING = {"StochasticPool2D"}  # it takes no negative numbers: test_stochastic_pool.py
@@ -115,7 +115,7 @@ def test_every_layer_is_compared():
 
 
 @rows
-@pytest.mark.parametrize("training", [True, False], ids=["training", "in use"])
+@pytest.mark.parametrize("training", [True, slow(False)], ids=["training", "in use"])
 def test_equals_jax(row, training, x64):
     layer, in_shape = COMPARED[row]
     params, xs, run, _ = asked(layer, in_shape)

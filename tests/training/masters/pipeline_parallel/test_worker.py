@@ -31,6 +31,7 @@ from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
 from sparkdl.training.network import Network
 from tests.nn.execution.test_stage_replica import NETWORKS, examples, small
+from tests.support.tables import slow
 from tests.training.master_table import plan_of
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron, whole_net
@@ -137,7 +138,7 @@ NEAR = {"resnet18": 2e-2}
 
 
 def with_slow_ones(names):
-    return [pytest.param(n, marks=pytest.mark.slow) if n.startswith("resnet") else n for n in names]
+    return [slow(n) if n.startswith("resnet") or n.endswith(", 4") else n for n in names]
 
 
 @pytest.mark.parametrize("name", with_slow_ones(FITS))

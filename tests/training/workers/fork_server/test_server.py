@@ -11,6 +11,7 @@ import pytest
 
 from sparkdl.spark.gpu_process import process as gpu_process
 from sparkdl.training.workers import local
+from tests.support.tables import slow
 from tests.support.waiting import gone, until
 
 OWNER = """
@@ -41,7 +42,7 @@ def script(tmp_path):
 
 
 @pytest.mark.parametrize("busy", BUSY)
-@pytest.mark.parametrize("number", [None, signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [slow(None), signal.SIGKILL, slow(signal.SIGTERM)])
 def test_both_end_with_the_owner(busy, number, script):
     command = [sys.executable, script, BUSY[busy]]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

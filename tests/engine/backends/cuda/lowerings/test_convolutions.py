@@ -7,6 +7,7 @@ from sparkdl.engine import compile, ops
 from sparkdl.engine.dtypes import BFLOAT16
 from tests.engine.backends.cuda.support import assert_same
 from tests.engine.support import trace, with_gradients
+from tests.support.tables import slow
 
 ROUGH = {"float32": 1e-5, BFLOAT16: 1e-2}
 kinds = pytest.mark.parametrize("kind", ROUGH)
@@ -17,7 +18,7 @@ def normal(kind, *shape):
 
 
 @kinds
-@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("groups", [slow(1), 2])
 def test_a_convolution_of_several_tiles(kind, groups):
     x, w = normal(kind, 3, 70, 13, 11), normal(kind, 66, 70 // groups, 3, 3)
     graph = with_gradients(lambda x, w: ops.conv(x, w, 2, 1, 1, groups), x, w)

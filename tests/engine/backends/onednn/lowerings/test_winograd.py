@@ -14,6 +14,7 @@ from sparkdl.engine.backends.onednn.lowerings import winograd
 from sparkdl.engine.dtypes import BFLOAT16
 from sparkdl.engine.native.jit import find_compiler
 from tests.engine.support import trace
+from tests.support.tables import slow
 
 pytestmark = pytest.mark.skipif(
     get("auto").name != "onednn" or find_compiler() is None,
@@ -78,7 +79,7 @@ SHAPES = {  # images, filters, padding
 }
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", [slow(1), 2, slow(3)])
 @pytest.mark.parametrize(("shape", "filters", "padding"), SHAPES.values(), ids=SHAPES)
 def test_convolutions(shape, filters, padding, threads):
     x, w = normal(*shape), normal(*filters)
