@@ -4,6 +4,7 @@ Each takes a group of tests that stay together (tests/support/lanes.py) and repo
 result. A fork whose memory has grown ends after its group, and a new one takes the next.
 """
 
+import gc
 import multiprocessing
 import sys
 import warnings
@@ -24,6 +25,15 @@ class Forks:
     def __init__(self, count):
         self._count = count
         self._waiting, self._running, self._ending = [], [], []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self):
+        """Collects without looking for garbage: almost all that it makes stays."""
+        gc.disable()
+        try:
+            return (yield)
+        finally:
+            gc.enable()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
