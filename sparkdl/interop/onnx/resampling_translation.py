@@ -1,13 +1,15 @@
 """Layers for margins of images and sequences, and for their resizing."""
 
-from math import floor, isclose
+from math import floor, isclose, prod
 
 import numpy as np
 
+from sparkdl.interop.constant_operands import LOWEST, bound_numbers
 from sparkdl.interop.onnx.folding import MOST
 from sparkdl.interop.onnx.forward.resampling import kernel_weights, places_of
+from sparkdl.interop.onnx.operand_translation import with_constant
 from sparkdl.interop.onnx.shape_translation import integers
-from sparkdl.interop.onnx.steps import Step
+from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
 COPIES = ("edge", "reflect")  # modes of Pad that numpy has, too
@@ -16,24 +18,51 @@ COORDINATES += ("pytorch_half_pixel",)
 
 
 def pad(node):
-    """Adds margins of zeros to images, or of copies to any examples."""
+    """Adds margins of one number, or of copies."""
     node.need(not node.has(3), "axes as an input")
     amounts, shape = integers(node, 1), node.shape()
     before, after = amounts[: len(amounts) // 2], amounts[len(amounts) // 2 :]
+    node.need(not before[0] and not after[0], "margins of the batch")
     if node.attributes.get("mode", "constant") in COPIES:
         return copy_margins(node, before, after)
     node.only(mode="constant")
-    zero = not node.has(2) or not np.any(node.constant(2))
-    images = len(shape) == 3 and not any(before[:2] + after[:2]) and min(amounts) >= 0
-    node.need(zero and images, f"pads={amounts} of an example of {shape}")
-    pairs = tuple(zip(before[2:], after[2:], strict=True))
-    return [Step(layer=nn.ZeroPadding2D(amount=pairs))]
+    node.need(min(amounts) >= 0, f"pads={amounts}")
+    pairs = list(zip(before[1:], after[1:], strict=True))
+    value = float(node.constant(2).reshape(())) if node.has(2) else 0.0
+    return [*zero_margins(shape, pairs), *fill_margins(node, shape, pairs, value)]
+
+
+def zero_margins(shape, pairs):
+    """Returns the Steps of margins of zeros; a row of images is an axis of other examples."""
+    kinds = {3: nn.ZeroPadding2D, 4: nn.ZeroPadding3D}
+    if len(shape) in kinds and pairs[0] == (0, 0):
+        return [Step(layer=kinds[len(shape)](amount=tuple(pairs[1:])))]
+    layers = []
+    for axis, pair in enumerate(pairs):
+        if any(pair):
+            image = nn.Reshape(shape=(prod(shape[:axis]), shape[axis], -1))
+            shape = (*shape[:axis], shape[axis] + sum(pair), *shape[axis + 1 :])
+            rows = nn.ZeroPadding2D(amount=(pair, (0, 0)))
+            layers += [image, rows, nn.Reshape(shape=shape)]
+    return [Step(layer=layer) for layer in layers or [nn.Activation("identity")]]
+
+
+def fill_margins(node, shape, pairs, value):
+    """Returns the Steps that add a number to margins of zeros.
+
+    Only a maximum gives the same for the finite number that stands for an infinite one.
+    """
+    if value == 0:
+        return []
+    hidden = np.isneginf(value) and node.readers.get(node.outputs[0]) == {"MaxPool"}
+    node.need(hidden or abs(value) <= -LOWEST, f"margins of {value}")
+    margins = np.pad(np.zeros(shape, np.float32), pairs, constant_values=bound_numbers(value))
+    return with_constant(node, margins, margins.shape, "shift", BEFORE, trains=False)
 
 
 def copy_margins(node, before, after):
     """Returns the Steps of margins that repeat the edge, or reflect what is beside it."""
     shape, mode, products = node.shape(), node.attributes["mode"], {}
-    node.need(not before[0] and not after[0], "margins of the batch")
     for axis, pair in enumerate(zip(before[1:], after[1:], strict=True)):
         most = shape[axis] - 1 if mode == "reflect" else max(pair)
         node.need(min(pair) >= 0 and max(pair) <= most, f"margins {pair} of {shape[axis]}")
@@ -72,7 +101,7 @@ def multiply_axes(shape, products):
 
 
 def resize(node):
-    """Upsamples images by integer factors to nearest pixels, or interpolates linearly."""
+    """Upsamples images and volumes to nearest pixels, or interpolates linearly."""
     shape, mode = node.shape(), node.attributes.get("mode", "nearest")
     factors = factors_of(node, shape)
     given = (

@@ -32,6 +32,25 @@ def test_margins_are_copies(shape, mode, tmp_path):
     read_and_compare(made, shape, tmp_path)
 
 
+NUMBERS = {  # amounts at the beginning and at the end of each axis
+    "lines": ((3, 7), [0, 0, 2, 0, 0, 1]),
+    "steps": (SEQUENCE, [0, 2, 0, 0, 1, 3]),
+    "channels": (IMAGE, [0, 1, 1, 2, 0, 0, 3, 0]),
+    "images": (IMAGE, [0, 0, 1, 2, 0, 0, 3, 0]),
+    "rows": ((6,), [0, 2, 0, 4]),
+    "volumes": ((2, 3, 4, 3), [0, 0, 1, 0, 2, 0, 0, 1, 3, 0]),
+    "nothing": ((6,), [0, 0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("number", [0, 1.5, -2])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_margins_are_a_number(name, number, tmp_path):
+    shape, amounts = NUMBERS[name]
+    constants = {"p": np.array(amounts), "c": np.array(number, np.float32)}
+    read_and_compare(model([node("Pad", "x", "p", "c")], shape, constants), shape, tmp_path)
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("shape", SCALES | PARTS, ids=str)
 def test_numbers_between_are_interpolated(shape, way, tmp_path):
@@ -73,6 +92,11 @@ REFUSED = {
         [node("Pad", "x", "p", mode="edge")],
         {"p": np.array([0, 0, -1, 0, 0, 0, 0, 0])},
         r"margins \(-1, 0\) of 6",
+    ),
+    "infinite margins": (
+        [node("Pad", "x", "p", "c")],
+        {"p": np.array([0, 0, 1, 0, 0, 0, 0, 0]), "c": np.array(-np.inf, np.float32)},
+        "margins of -inf",
     ),
     "smoothing": (
         [node("Resize", "x", "", "k", mode="linear", antialias=1)],
