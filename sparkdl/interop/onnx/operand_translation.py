@@ -1,5 +1,7 @@
 """Layers for broadcasting sums and products, and for matrix products."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparkdl.interop.constant_operands import LARGEST, LOWEST, bound_numbers, constant_layer, line
@@ -78,14 +80,36 @@ def keep(node, shapes, sources):
 
 def maximum(node):
     """Returns the maximum of computed inputs, or of one input and a constant number."""
+    return clip_by_constant(node, low=-LARGEST, high=LARGEST) or several("max")(node)
+
+
+def minimum(node):
+    """Returns the minimum likewise; of computed inputs the opposite of the largest opposite."""
+    clipped = clip_by_constant(node, high=LARGEST, low=-LARGEST)
+    if clipped or len(node.inputs) == 1:
+        return clipped or several("max")(node)
+    [largest] = several("max")(node)
+    opposites = [Step(layer=line(scale=-1.0), sources=(i,)) for i in largest.sources]
+    behind = tuple(range(-len(opposites), 0))
+    return [*opposites, replace(largest, sources=behind), Step(layer=line(scale=-1.0))]
+
+
+def clip_by_constant(node, **bounds):
+    """Returns the Steps of one input, bounded by a constant number; None without a constant.
+
+    Parameters
+    ----------
+    bounds : number
+        Of a clip; the constant replaces the first one.
+    """
     [*constant] = filter(node.is_constant, range(len(node.inputs)))
     if not constant:
-        return several("max")(node)
+        return None
     node.need(len(node.inputs) == 2, "a constant among several inputs")
-    low, x = node.constant(constant[0]), 1 - constant[0]
-    node.need(low.size == 1 and low.ndim <= len(node.shape(x)) + 1, f"a limit of {low.shape}")
-    clip = {"type": "clip", "low": float(limit(low).reshape(())), "high": LARGEST}
-    return [Step(layer=nn.Activation(clip), sources=(x,))]
+    value, x = node.constant(constant[0]), 1 - constant[0]
+    node.need(value.size == 1 and value.ndim <= len(node.shape(x)) + 1, f"a limit of {value.shape}")
+    bounds[next(iter(bounds))] = float(limit(value).reshape(()))
+    return [Step(layer=nn.Activation({"type": "clip", **bounds}), sources=(x,))]
 
 
 def several(operation):
@@ -175,6 +199,7 @@ OPERAND_RULES = {
     "Div": divide,
     "MatMul": matmul,
     "Max": maximum,
+    "Min": minimum,
     "Mul": multiply,
     "Sub": subtract,
     "Sum": several("add"),

@@ -22,7 +22,7 @@ OF_FLOATS = (
     | PRODUCTS
     | {
         *("Celu", "Clip", "Dropout", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid", "HardSwish"),
-        *("LeakyRelu", "Log", "Mish", "Pow", "Reciprocal", "Relu", "Selu", "Sigmoid"),
+        *("LeakyRelu", "Log", "Min", "Mish", "Pow", "Reciprocal", "Relu", "Selu", "Sigmoid"),
         *("IsNaN", "Softplus", "Softsign", "Sqrt", "Swish", "Tanh"),
     }
 )

@@ -108,16 +108,19 @@ def resize(node):
         node.attributes.get("coordinate_transformation_mode", "half_pixel"),
         node.attributes.get("nearest_mode", "round_prefer_floor"),
     )
-    *same, rows, columns = factors
-    grows = all(s >= 1 and s == int(s) for s in (rows, columns))
-    is_image = len(shape) == 3 and same == [1, 1]
-    if mode == "linear" and not (is_image and grows and given[0] == "half_pixel"):
+    *same, size = factors[0], factors[1], factors[2:]
+    grows = all(s >= 1 and s == int(s) for s in size)
+    is_image = len(shape) in (3, 4) and same == [1, 1]
+    twice = is_image and grows and len(shape) == 3
+    if mode == "linear" and not (twice and given[0] == "half_pixel"):
         return interpolate(node, shape, factors, given[0])
     ways = {"nearest": ("asymmetric", "floor"), "linear": ("half_pixel", given[1])}
     node.need(ways.get(mode) == given, f"mode={mode} with {given}")
     node.need(is_image and grows, f"growing by {factors}")
+    size = tuple(map(int, size))
+    if len(shape) == 4:
+        return [Step(layer=nn.UpSampling3D(size=size))]
     kind = {"nearest": "nearest", "linear": "bilinear"}[mode]
-    size = int(rows), int(columns)
     return [Step(layer=nn.UpSampling2D(size=size, interpolation=kind))]
 
 

@@ -119,7 +119,10 @@ def cut(node):
     """ONNX's Slice."""
     shape, starts, ends = node.any_shape(), integers(node, 1), integers(node, 2)
     axes = integers(node, 3) if node.has(3) else list(range(len(starts)))
-    node.need(not node.has(4) or set(integers(node, 4)) == {1}, "steps other than 1")
+    by = integers(node, 4) if node.has(4) else [1]
+    if by == [-1]:
+        return reverse(node, *axes, *starts, *ends)
+    node.need(set(by) == {1}, "steps other than 1")
     steps = []
     for axis, start, end in zip(axes, starts, ends, strict=True):
         axis = node.axis(axis)
@@ -128,6 +131,15 @@ def cut(node):
         steps.append(part(start, stop, axis, place=place_of(shape)))
     node.need(steps, "no axes")
     return steps
+
+
+def reverse(node, axis, start, end):
+    """Returns the Steps of the first axis of each example in reverse order."""
+    shape = node.shape()
+    whole = slice(start, end, -1).indices(shape[0]) == (shape[0] - 1, -1, -1)
+    node.need(node.axis(axis) == 0 and whole, f"steps of -1 over a part, or along axis {axis},")
+    layers = nn.Reshape(shape=(shape[0], -1)), nn.ReverseTime(), nn.Reshape(shape=shape)
+    return [Step(layer=layer) for layer in layers[len(shape) == 2 :]]
 
 
 def split(node):

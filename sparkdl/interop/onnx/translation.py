@@ -109,11 +109,11 @@ def conv(node):
 
 def conv_transpose(node):
     weights, options = convolution(node)
-    node.need(image_axes(node) == 2, f"W of shape {weights['W'].shape}")
     node.need("output_shape" not in node.attributes, "output_shape")
-    more = tuple(node.attributes.get("output_padding", [0, 0]))
+    kind = {2: nn.Conv2DTranspose, 3: nn.Conv3DTranspose}[image_axes(node)]
+    more = tuple(node.attributes.get("output_padding", [0] * image_axes(node)))
     filters = weights["W"].shape[1] * options["groups"]
-    layer = nn.Conv2DTranspose(filters=filters, output_padding=more, **options)
+    layer = kind(filters=filters, output_padding=more, **options)
     return [Step(layer=layer, weights=weights)]
 
 

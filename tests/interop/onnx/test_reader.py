@@ -30,6 +30,10 @@ LENET = [
 ]
 LENET_WEIGHTS = FILTERS | {"V": drawn(4, 5, 48), "a": drawn(5, 5)}
 IMAGE = (3, 6, 8)
+BACK_TO_FIRST = {  # all of the first axis of an example, in reverse order
+    name: np.array([number])
+    for name, number in {"starts": -1, "ends": -(2**63) + 1, "axes": 1, "steps": -1}.items()
+}
 
 SEQUENCE, TWO = (5, 3), {"direction": "bidirectional"}
 
@@ -351,6 +355,11 @@ CASES = (
             IMAGE,
             {"W": drawn(1, 3, 2, 3, 2)},
         ),
+        "conv_transposed_volume": (
+            [node("ConvTranspose", "x", "W", "b", strides=[1, 2, 1], output_padding=[0, 1, 0])],
+            (2, 3, 4, 3),
+            {"W": drawn(1, 2, 3, 2, 3, 2), "b": drawn(2, 3)},
+        ),
         "conv_volume": ([node("Conv", "x", "W")], (2, 4, 5, 6), {"W": drawn(1, 3, 2, 2, 3, 3)}),
         "cast": ([helper.make_node("Cast", ["x"], ["y"], to=1)], IMAGE, {}),
         "depth_to_space": ([node("DepthToSpace", "x", blocksize=2)], (8, 3, 2), {}),
@@ -388,6 +397,9 @@ CASES = (
         "matmul_steps": ([node("MatMul", "x", "W")], (3, 5), {"W": drawn(1, 5, 4)}),
         "max": ([node("Relu", "x", to="r"), node("Max", "x", "r", "x")], IMAGE, {}),
         "max_of_a_number": ([node("Max", "c", "x")], IMAGE, {"c": np.float32([0.25])}),
+        "min": ([node("Relu", "x", to="r"), node("Min", "x", "r", "x")], IMAGE, {}),
+        "min_of_a_number": ([node("Min", "c", "x")], IMAGE, {"c": np.float32([0.25])}),
+        "min_of_one": ([node("Min", "x")], IMAGE, {}),
         "max_pool": ([node("MaxPool", "x", **WINDOW)], IMAGE, {}),
         "max_pool_ones": ([node("MaxPool", "x", kernel_shape=[3, 2])], IMAGE, {}),
         "logarithm": (
@@ -452,6 +464,14 @@ CASES = (
             (5, 3),
             {"c": ZERO, "i": np.array([0])},
         ),
+        "reverse_steps": ([node("Slice", "x", *BACK_TO_FIRST)], (5, 3), BACK_TO_FIRST),
+        "reverse_rows": ([node("Slice", "x", *BACK_TO_FIRST)], (5,), BACK_TO_FIRST),
+        "reverse_channels": ([node("Slice", "x", *BACK_TO_FIRST)], IMAGE, BACK_TO_FIRST),
+        "resize_volume": (
+            [node("Resize", "x", "", "k", mode="nearest", **CORNERS)],
+            (2, 3, 4, 2),
+            {"k": np.array([1, 1, 2, 1, 3], np.float32)},
+        ),
         "where_one_is_0": (
             [*ABOVE, node("Where", "m", "c", "x")],
             (5, 3),
@@ -462,6 +482,7 @@ CASES = (
 REFUSED = {
     "celu": ([node("Celu", "x", alpha=-0.5)], (5,), {}),
     "max_of_rows": ([node("Max", "x", "c")], (5,), {"c": drawn(1, 5)}),
+    "min_of_rows": ([node("Min", "x", "c")], (5,), {"c": drawn(1, 5)}),
     "units": (over_steps("GRU", "B"), SEQUENCE, weights_of(4) | PLACES),
     "peepholes": (
         over_steps("LSTM", "B", "", "", "", "P"),
@@ -508,6 +529,16 @@ REFUSED = {
         [node("MatMul", "w", "x")],
         (5, 3),
         {"w": drawn(1, 4, 5)},
+    ),
+    "reverse_columns": (
+        [node("Slice", "x", *BACK_TO_FIRST)],
+        IMAGE,
+        BACK_TO_FIRST | {"axes": np.array([3])},
+    ),
+    "reverse_a_part": (
+        [node("Slice", "x", *BACK_TO_FIRST)],
+        (5, 3),
+        BACK_TO_FIRST | {"starts": np.array([2])},
     ),
     "slice_steps": (
         [node("Slice", "x", "s", "e", "a", "d")],
