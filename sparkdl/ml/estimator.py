@@ -23,6 +23,8 @@ class NetworkEstimator(Estimator[Any], FitParams, SavedStage):
 
         def __getattr__(self, name: str) -> Any:
             """Raises AttributeError, with the Param or the place here of what others call so."""
+            if hasattr(type(self), name):  # a property, whose own error says more
+                return object.__getattribute__(self, name)
             kind = type(self).__name__
             if name.startswith("_") or "_paramMap" not in vars(self):  # before Params.__init__
                 raise AttributeError(f"{kind!r} object has no attribute {name!r}")

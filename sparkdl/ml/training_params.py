@@ -87,6 +87,12 @@ class TrainingParams(HasValidation, HasMaxIter, HasSeed, HasWeightCol):
         "examples of a worker's minibatch, in the place of the master's batch_size_per_worker.",
         typeConverter=TypeConverters.toInt,
     )
+    maxIter: "Param[int]" = Param(
+        Params._dummy(),
+        "maxIter",
+        "epochs: passes over the training rows (>= 1).",
+        typeConverter=TypeConverters.toInt,
+    )
     numWorkers: "Param[int]" = Param(
         Params._dummy(),
         "numWorkers",

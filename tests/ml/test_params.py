@@ -81,6 +81,22 @@ def test_a_grid_over_what_is_no_param_is_told_where_it_is(name):
     assert one.copy().uid == one.uid
 
 
+def test_an_attribute_that_a_property_lacks_is_named_itself():
+    class Named(SparkNetworkClassifier):
+        @property
+        def width(self):
+            return self.conf_of_another_name.width
+
+    with pytest.raises(AttributeError, match="conf_of_another_name"):
+        Named().width  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_fewest_epochs_are_those_that_a_fit_takes(name):
+    """The words of pyspark allow 0."""
+    assert "(>= 1)" in getattr(ml, name)().explainParam("maxIter")
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_two_stages_share_nothing(name):
     cls = getattr(ml, name)

@@ -100,7 +100,10 @@ def test_every_value_of_the_estimator_is_in_its_model(fitted):
     assert values(model) == {n: v for n, v in values(one).items() if n not in LEFT_OUT}
     assert set_names(model) == [name for name in set_names(one) if name not in LEFT_OUT]
     explained = model.explainParams()
-    assert "maxIter: max number of iterations (>= 0). (default: 1, current: 2)" in explained
+    assert (
+        "maxIter: epochs: passes over the training rows (>= 1). (default: 1, current: 2)"
+        in explained
+    )
     assert "patience: evaluations without a better figure" in explained
 
 
@@ -159,7 +162,10 @@ def test_a_model_that_was_saved_without_them_is_loaded(fitted, predicted, data, 
     strip(tmp_path / "model" / "metadata")
     again = type(model).load(str(tmp_path / "model"))
     assert [name for name in BEFORE if again.hasParam(name) and again.isDefined(name)] == []
-    assert "maxIter: max number of iterations (>= 0). (undefined)" in again.explainParams()
+    assert (
+        "maxIter: epochs: passes over the training rows (>= 1). (undefined)"
+        in again.explainParams()
+    )
     np.testing.assert_array_equal(by_id(again.transform(data), "prediction")[0], predicted)
 
 
