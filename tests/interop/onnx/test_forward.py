@@ -23,10 +23,14 @@ BOXES = {
 GRID = {"g": np.random.default_rng(0).uniform(-1.5, 1.5, (2, 3, 3, 2)).astype(np.float32)}
 CELLS = {"output_height": 2, "output_width": 2, "sampling_ratio": 2}
 DOUBLE = {"s": np.array([1, 1, 2, 2], np.float32)}
+WIDE_IMAGE = drawn(4, 2, 3, 5, 7)
+MORE = {"s": np.array([1, 1, 1.3, 2.6], np.float32)}
 LESS = {"s": np.array([1, 1, 0.7, 0.6], np.float32)}
 STATISTICS = dict.fromkeys("abmv", POSITIVE)
 CEIL = {"kernel_shape": [2, 3], "strides": [2, 2], "ceil_mode": 1, "pads": [1, 1, 0, 1]}
 UP = [node("Upsample", "x", "s", mode="linear")]
+APART = {"kernel_shape": [2, 2], "dilations": [1, 2]}
+SAME = {"auto_pad": "SAME_UPPER"}
 YES = {"c": np.array(True)}
 LSTM = {"w": drawn(4, 1, 12, 4), "r": drawn(5, 1, 12, 3)}
 
@@ -81,6 +85,12 @@ def cases():
     for mode in ("nearest", "linear"):
         yield [node("Resize", "x", "s", mode=mode)], IMAGE, DOUBLE, 10
     yield [node("Resize", "x", "s", mode="linear")], IMAGE, LESS, 10
+    for rounding in ("ceil", "floor"):  # of places that only float32 gives as whole numbers
+        options = {"mode": "nearest", "nearest_mode": rounding}
+        for way in ("asymmetric", "half_pixel"):
+            options |= {"coordinate_transformation_mode": way}
+            yield [node("Resize", "x", "", "s", **options)], WIDE_IMAGE, LESS, 13
+            yield [node("Resize", "x", "", "s", **options)], WIDE_IMAGE, MORE, 13
     for opset, mode in product((13, 16), ("avg", "max")):
         yield [node("RoiAlign", "x", "r", "b", mode=mode, **CELLS)], IMAGE, BOXES, opset
     modes = {16: ("bilinear", "bicubic", "nearest"), 20: ("linear", "cubic", "nearest")}
@@ -140,6 +150,10 @@ def test_numbers_are_those_of_onnxruntime(row, tmp_path):
         ([node("Hardmax", "x")], {}, 11, "'Hardmax'] of opset 11 is not supported"),
         (inside(node("Hardmax", "x", to="z")), YES, 11, "'Hardmax'] of opset 11 is not supported"),
         ([node("Resize", "x", "s")], LESS, 10, "a Resize of opset 10 to fewer pixels"),
+        *(
+            ([node(op, "x", **APART, **SAME)], {}, 19, "SAME_UPPER with dilations=.1, 2. is not")
+            for op in ("AveragePool", "LpPool", "MaxPool")
+        ),
         (
             inside(node("Resize", "x", "s", to="z")),
             LESS | YES,
@@ -160,6 +174,15 @@ def test_what_would_give_other_numbers_is_refused(nodes, constants, opset, says,
     made = graph_of(nodes, IMAGE, constants, opset, IMAGE.shape)
     with pytest.raises(UnsupportedError, match=says):
         OnnxFunction(saved(made, tmp_path)).run({"x": IMAGE})
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_a_constant_has_no_variance(size, tmp_path):
+    """By the formula of MeanVarianceNormalization; onnxruntime divides 0 by 0."""
+    x = np.full((2, 3, 5, 7), 1.1 * size, np.float32)
+    made = graph_of([node("MeanVarianceNormalization", "x")], x, opset=13, shape=x.shape)
+    y = OnnxFunction(saved(made, tmp_path)).run({"x": x})["y"]
+    np.testing.assert_allclose(y, 0, atol=1e-5)
 
 
 def test_inputs_are_those_of_the_file(tmp_path):

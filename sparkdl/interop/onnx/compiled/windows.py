@@ -9,11 +9,8 @@ from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.compiled.arithmetic import floats
 from sparkdl.interop.onnx.compiled.arrangements import is_image_of, is_made_by, reshape
 from sparkdl.interop.onnx.forward.convolutions import check_filters, windows_of_result
+from sparkdl.interop.onnx.forward.pooling import windows_of
 from sparkdl.interop.onnx.forward.windows import Windows
-
-
-def windows_of(x, kernel, *options):
-    return without_cuts(Windows.over(x.shape[2:], kernel, *options))
 
 
 def without_cuts(windows):
@@ -37,7 +34,7 @@ def conv(
 ):
     x, W = floats(x, W)
     check_filters(W, group, kernel_shape)
-    at = windows_of(x, W.shape[2:], strides, dilations, pads, auto_pad)
+    at = without_cuts(Windows.over(x.shape[2:], W.shape[2:], strides, dilations, pads, auto_pad))
     y = ops.conv(x, W, at.strides, at.pads, at.dilations, group)
     return y if b is None else ops.add_bias(y, *floats(b), 1)
 
@@ -77,7 +74,7 @@ def average_pool(
 ):
     if ceil_mode:
         raise UnsupportedError("windows that reach over the end")
-    at = windows_of(x, kernel_shape, strides, dilations, pads, auto_pad)
+    at = without_cuts(windows_of(x, kernel_shape, strides, dilations, pads, auto_pad))
     return ops.avg_pool(x, at.kernel, at.strides, at.pads, bool(count_include_pad), at.dilations)
 
 
@@ -94,7 +91,7 @@ def max_pool(
 ):
     if ceil_mode:
         raise UnsupportedError("windows that reach over the end")
-    at = windows_of(x, kernel_shape, strides, dilations, pads, auto_pad)
+    at = without_cuts(windows_of(x, kernel_shape, strides, dilations, pads, auto_pad))
     return ops.max_pool(x, at.kernel, at.strides, at.pads, at.dilations)
 
 

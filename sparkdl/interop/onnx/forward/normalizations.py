@@ -72,8 +72,9 @@ def lp_normalization(x, *, axis=-1, p=2):
 
 
 def mean_variance_normalization(x, *, axes=(0, 2, 3)):
-    mean, deviation = (find(x, axis=tuple(axes), keepdims=True) for find in (np.mean, np.std))
-    return ((x - mean) / (deviation + 1e-9)).astype(x.dtype)
+    wide = x.astype(np.float64)  # else 1e-9 is less than what rounding leaves of a constant
+    mean, deviation = (find(wide, axis=tuple(axes), keepdims=True) for find in (np.mean, np.std))
+    return ((wide - mean) / (deviation + 1e-9)).astype(x.dtype)
 
 
 def lrn(x, *, alpha=1e-4, beta=0.75, bias=1.0, size):

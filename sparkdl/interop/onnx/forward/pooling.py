@@ -4,8 +4,23 @@ from dataclasses import replace
 
 import numpy as np
 
+from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.forward.reductions import lowest
 from sparkdl.interop.onnx.forward.windows import Windows
+
+
+def windows_of(x, kernel, strides, dilations, pads, auto_pad, ceil=False):
+    """Returns the Windows of a pooling over x (N, C, *in).
+
+    Raises
+    ------
+    UnsupportedError
+        For "same" padding of dilated windows: onnxruntime takes it as if they were not dilated.
+    """
+    dilated = any(k > 1 and d > 1 for k, d in zip(kernel, dilations or (), strict=False))
+    if dilated and auto_pad.startswith("SAME"):
+        raise UnsupportedError(f"auto_pad={auto_pad} with dilations={dilations} is not supported")
+    return Windows.over(x.shape[2:], kernel, strides, dilations, pads, auto_pad, ceil)
 
 
 def average_pool(
@@ -20,7 +35,7 @@ def average_pool(
     strides=None,
 ):
     """Returns the means of windows; positions past the padding are never counted."""
-    windows = Windows.over(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = windows_of(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     ones, counted = np.ones(x.shape[2:], x.dtype), windows
     if count_include_pad:
         ones = np.pad(ones, windows.pads, constant_values=1)
@@ -47,7 +62,7 @@ def lp_pool(
     pads=None,
     strides=None,
 ):
-    windows = Windows.over(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = windows_of(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     return (total(windows, np.abs(x) ** p) ** (1 / p)).astype(x.dtype)
 
 
@@ -63,7 +78,7 @@ def max_pool(
     strides=None,
 ):
     """Returns (maxima, their indices in the flat x)."""
-    windows = Windows.over(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    windows = windows_of(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     view = windows.cut(x, lowest(x.dtype))
     view = view.reshape(*view.shape[: x.ndim], -1)
     best = view.argmax(-1)[..., None]

@@ -42,7 +42,8 @@ def resize(
     for axis, n, start, end, scale, wanted in zip(axes, lengths, *parts, scales, to, strict=True):
         if n == wanted and scale == 1 and not crops:
             continue
-        places = places_of(np.arange(wanted), n, wanted, scale, (start, end),
+        number = np.float32 if mode == "nearest" else np.float64  # which decides what is half
+        places = places_of(np.arange(wanted, dtype=number), n, wanted, number(scale), (start, end),
                            coordinate_transformation_mode)  # fmt: skip
         if mode == "nearest":
             weights = np.eye(n)[rounded(places, nearest_mode).clip(0, n - 1)]
