@@ -2,10 +2,13 @@
 
 from typing import ClassVar
 
+import numpy as np
+
 from sparkdl.config import Member, Number, dataclass, option
 from sparkdl.errors import require
 
 HALF_IN_20 = 0.5 ** (1 / 20)  # a factor of 2 in 20 messages
+SMALLEST = np.finfo(np.float32).tiny  # a message has its threshold as float32
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,10 @@ class FixedThreshold(ThresholdRule):
     threshold: float = option(
         Number(above=0), "Size of the numbers that are sent.", default=1e-3, kw_only=False
     )
+
+    def validate(self) -> None:
+        super().validate()
+        require_normal(self, "threshold")
 
     def first(self) -> float:
         return self.threshold
@@ -66,6 +73,7 @@ class AdaptiveThreshold(ThresholdRule):
 
     def validate(self) -> None:
         super().validate()
+        require_normal(self, "initial")
         holds = self.max_sparsity >= self.min_sparsity
         require(self, "max_sparsity", holds, f"at least min_sparsity ({self.min_sparsity})")
 
@@ -93,6 +101,10 @@ class TargetSparsity(ThresholdRule):
         default=HALF_IN_20,
     )
 
+    def validate(self) -> None:
+        super().validate()
+        require_normal(self, "initial")
+
     def first(self) -> float:
         return self.initial
 
@@ -100,3 +112,9 @@ class TargetSparsity(ThresholdRule):
         if sparsity < self.sparsity:
             return threshold * self.decay
         return threshold / self.decay if sparsity > self.sparsity else threshold
+
+
+def require_normal(rule: ThresholdRule, field: str) -> None:
+    """Raises ConfigError for a threshold that float32 holds with fewer digits, or as 0."""
+    must_be = f"at least {SMALLEST:.3g}, float32's smallest number of full precision"
+    require(rule, field, getattr(rule, field) >= SMALLEST, must_be)

@@ -8,11 +8,10 @@ import numpy as np
 from sparkdl.config import Integer, Number, Of, Optional, dataclass, option
 from sparkdl.exchange.codecs import pairs
 from sparkdl.exchange.codecs.base import MOST, Codec, ResidualCoder, blocks, refuse_unless
-from sparkdl.exchange.codecs.rules import AdaptiveThreshold, ThresholdRule
+from sparkdl.exchange.codecs.rules import SMALLEST, AdaptiveThreshold, ThresholdRule
 
 FORM = Struct("<If")  # SPARSE or DENSE, the threshold
 SPARSE, DENSE = 0, 1
-SMALLEST = np.finfo(np.float32).tiny
 
 
 @dataclass(frozen=True)
