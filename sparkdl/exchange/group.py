@@ -138,9 +138,9 @@ class Group:
     def start_reduce_scatter(self, x):
         """Starts the sum of flat x over all ranks; `wait` returns a view of this rank's part.
 
-        The result is bitwise equal to that of `all_reduce`; the rest of x is then undefined. It
-        runs as an `all_reduce`, with the same traffic, for short vectors and on several machines
-        with shared memory.
+        The result is bitwise equal to that of `all_reduce`, unless NCCL carries that (DeviceGroup);
+        the rest of x is then undefined. It runs as an `all_reduce`, with the same traffic, for
+        short vectors and on several machines with shared memory.
         """
         vector, name = reducible_vector(x, "reduce_scatter")
         own, one_machine = vector[self.part(len(vector))], self._levels and self._levels.one_machine

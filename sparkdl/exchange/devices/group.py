@@ -17,8 +17,10 @@ class DeviceGroup(Group):
 
     NCCL carries sums, broadcasts and gathers of 16-bit and 32-bit floating-point numbers: host
     arrays are copied to the device and back, and `add_up` sums vectors that stay on the device. All
-    else goes as before. Each NCCL call is accompanied by a call over sockets, so mismatched calls
-    and lost peers are detected and named as in any Group. `sent_bytes` counts sockets only.
+    else goes as before. `start_reduce_scatter` does too, except for short vectors, so its sums may
+    differ from those of `all_reduce` in their last bits. Each NCCL call is accompanied by a call
+    over sockets, so mismatched calls and lost peers are detected and named as in any Group.
+    `sent_bytes` counts sockets only.
 
     Parameters
     ----------
