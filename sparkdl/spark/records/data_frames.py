@@ -14,7 +14,7 @@ from pyspark.sql.types import (
 )
 
 from sparkdl.data import files
-from sparkdl.data.readers.tables.parquet import file_schemas
+from sparkdl.data.readers.tables.parquet import file_schemas, folder_columns
 from sparkdl.errors import DataError
 from sparkdl.spark.jobs.slots import is_true
 
@@ -109,17 +109,6 @@ def fit_together(one, other):
     numbers = isinstance(one, NumericType) and isinstance(other, NumericType)
     is_empty = NullType() in (one, other)
     return numbers or is_empty or one.simpleString() == other.simpleString()
-
-
-def folder_columns(path, file):
-    """Returns (folder, names) of partition columns: ("a", ("day",)) of a/day=1/b/c."""
-    folders = file.removeprefix(files.absolute(path).rstrip("/")).split("/")[1:-1]
-    while folders and "=" not in folders[-1]:
-        folders.pop()
-    names = []
-    while folders and "=" in folders[-1]:
-        names.insert(0, folders.pop().partition("=")[0])
-    return "/".join(folders), tuple(names)
 
 
 def literal(path):

@@ -74,10 +74,10 @@ def row_groups(path, columns):
     Raises
     ------
     DataError
-        If a file lacks one of the columns.
+        If a file lacks one of the columns, or the names of its folders have it too.
     """
     listed = list_data(path, [".parquet"])
-    with each_in_order(partial(groups_of, columns), list(listed.items()), listed) as found:
+    with each_in_order(partial(groups_of, path, columns), list(listed.items()), listed) as found:
         groups = [group for of_file in found for group in of_file]
     return [
         RowGroup(partition=i, path=file, group=group, **about)
@@ -94,20 +94,20 @@ def file_schemas(path, columns):
         As `row_groups` does.
     """
     listed = list_data(path, [".parquet"])
-    with each_in_order(partial(schema_of, columns), list(listed.items()), listed) as schemas:
+    with each_in_order(partial(schema_of, path, columns), list(listed.items()), listed) as schemas:
         return dict(zip(listed, schemas, strict=True))
 
 
-def schema_of(columns, listed):
+def schema_of(root, columns, listed):
     path, _ = listed
-    return _require_in_file(columns, footer_of(*listed)[1], path)
+    return _require_in_file(root, columns, footer_of(*listed)[1], path)
 
 
-def groups_of(columns, listed):
+def groups_of(root, columns, listed):
     """Returns [(path, number, other fields)] of the RowGroups of a file, (path, bytes or None)."""
     path, size = listed
     metadata, schema = footer_of(*listed)
-    _require_in_file(columns, schema, path)
+    _require_in_file(root, columns, schema, path)
     groups = places_of(metadata, files.size(path) if size is None else size)
     about = {"groups": len(groups)}
     return [(path, i, about | group) for i, group in enumerate(groups) if group["count"]]
@@ -124,16 +124,32 @@ def footer_of(path, size):
         return file.metadata, file.schema_arrow
 
 
-def _require_in_file(columns, schema, path):
-    """Returns a file's schema. Raises DataError unless it has exactly one column of each name."""
+def _require_in_file(root, columns, schema, path):
+    """Returns a file's schema. Raises DataError unless it alone has one column of each name."""
     for column in columns:
         if f"/{column}=" in path and column not in schema.names:
             raise DataError(
                 f"{path}: has no column {column!r}, which is in the names of folders alone: give "
                 "the DataFrame of spark.read.parquet, which takes it from there"
             )
+        if column in folder_columns(root, path)[1]:
+            raise DataError(
+                f"{path}: column {column!r} is in the file and in the names of folders: give the "
+                "DataFrame of spark.read.parquet, which takes that of the folders, or rename one"
+            )
         require_one(column, schema, path)
     return schema
+
+
+def folder_columns(path, file):
+    """Returns (folder, names) of partition columns: ("a", ("day",)) of a/day=1/b/c."""
+    folders = file.removeprefix(files.absolute(path).rstrip("/")).split("/")[1:-1]
+    while folders and "=" not in folders[-1]:
+        folders.pop()
+    names = []
+    while folders and "=" in folders[-1]:
+        names.insert(0, folders.pop().partition("=")[0])
+    return "/".join(folders), tuple(names)
 
 
 def tables(split, columns):

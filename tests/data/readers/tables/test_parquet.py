@@ -172,6 +172,19 @@ def test_a_column_of_folders_is_told(tmp_path):
         Parquet(str(tmp_path)).splits()
 
 
+def test_a_column_of_folders_and_of_their_file_is_refused(tmp_path):
+    """Spark takes the folders' value, so that to read the file's would give other labels."""
+    path = tmp_path / "label=3/a.parquet"
+    path.parent.mkdir()
+    pq.write_table(pa.table({"features": [1.0], "label": [7]}), path)
+    message = f"^{path}: column 'label' is in the file and in the names of folders: .*, or rename"
+    with pytest.raises(DataError, match=message):
+        Parquet(str(tmp_path)).splits()
+    for one in (str(path.parent), str(path)):  # whose folders have no column for Spark either
+        source = Parquet(one)
+        assert next(source.read(source.splits()[0])).columns["labels"].tolist() == [7]
+
+
 @pytest.mark.parametrize("features", ["binary", "int"])
 def test_dictionaries_are_decoded(tmp_path, features):
     column = {"binary": FEATURES["binary"], "int": LABELS["int"]}[features]
