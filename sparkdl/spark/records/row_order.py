@@ -20,8 +20,8 @@ from sparkdl.spark.records.seeded_plans import IN_ORDER, LOGICAL_RDD, class_of, 
 SHUFFLE = re.compile(r"^[ :+|*()\d-]*(?!\w*Broadcast)\w*Exchange\b", re.MULTILINE)
 ANALYZED = re.compile(r"== Analyzed Logical Plan ==\n[^\n]*\n(.*?)\n\n== ", re.DOTALL)
 PHYSICAL = "== Physical Plan =="
-NODE = re.compile(r"^[ :+-]*(\w+)", re.MULTILINE)
-KEEP_ORDER = {*(name.rpartition(".")[2] for name in IN_ORDER), "View", "CollectMetrics"}
+NODE = re.compile(r"^[ +-]*(\w+)", re.MULTILINE)  # not in a subquery or a WITH, marked by ":"
+KEEP_ORDER = {*(name.rpartition(".")[2] for name in IN_ORDER), "View", "CollectMetrics", "WithCTE"}
 CUT = re.compile(r"\.\.\. \d+ more characters\s*$")  # by spark.sql.maxPlanStringLength
 
 

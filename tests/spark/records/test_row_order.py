@@ -32,6 +32,24 @@ def view(spark, frame):
     return spark.sql("select id, features, label from of_rows where label > 0")
 
 
+def query(spark, frame, text):
+    """Returns the rows of a query in SQL, in which {0} are those of the frame."""
+    frame.createOrReplaceTempView("of_rows")
+    return spark.sql(text.format("of_rows"))
+
+
+WITH = "with few as (select * from {{0}} {}) select * from few {}"
+NARROWED = "select * from (select * from {{0}} {}) where id in (select id from {{0}} {})"
+IN_SQL = {
+    "a WITH of sorted rows": WITH.format("order by id", "distribute by label"),
+    "narrowed by sorted rows": NARROWED.format("distribute by label", "order by id"),
+}
+SORTED_IN_SQL = {
+    "sorted after a WITH": WITH.format("distribute by label", "order by id"),
+    "sorted, then narrowed": NARROWED.format("order by id", "distribute by label"),
+}
+
+
 SPREAD = {
     "by a number": lambda data, _: data.repartition(3),
     "by a column": lambda data, _: data.repartition(3, "label"),
@@ -96,6 +114,16 @@ def test_rows_in_order_are_not(kind, spark):
     given = FIXED[kind](rows_of(spark), spark)
     assert not is_unordered(given)
     assert fix_order(given) is given
+
+
+@pytest.mark.parametrize("kind", IN_SQL)
+def test_a_query_that_sorts_only_what_it_names_is_sorted(kind, spark):
+    assert is_unordered(query(spark, rows_of(spark), IN_SQL[kind]))
+
+
+@pytest.mark.parametrize("kind", SORTED_IN_SQL)
+def test_a_query_that_sorts_is_not(kind, spark):
+    assert not is_unordered(query(spark, rows_of(spark), SORTED_IN_SQL[kind]))
 
 
 @pytest.mark.parametrize("kind", [*ARRIVED, *IN_ORDER])
