@@ -1,17 +1,19 @@
 """Fit of an estimator: runs SparkNetwork.fit on a DataFrame, with options from its Params."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, NoRecords
 from sparkdl.ml.checkpoint_folders import claimed_folder, folder_to_resume
 from sparkdl.ml.params import FitParams
 from sparkdl.ml.rows import (
     ReadColumns,
     divide_rows,
+    indicator_column,
     named_columns,
     require_frame,
     weight_column,
@@ -64,7 +66,7 @@ def fit_network(
     every, checkpoints = updates_between(stage, evaluates), stage.getCheckpoints()
     net = SparkNetwork(sc, network, master, resources=stage.getResources())
     read, owner = ReadColumns(features, labels, weights), type(stage).__name__
-    with claimed_folder(owner, checkpoints), taking_turns(sc):
+    with claimed_folder(owner, checkpoints), taking_turns(sc), naming_marks(stage):
         history = net.fit(
             read.select(train),
             stage.getMaxIter(),
@@ -78,6 +80,21 @@ def fit_network(
             **options,
         )
     return net.network, history
+
+
+@contextmanager
+def naming_marks(stage: FitParams) -> Iterator[None]:
+    """Adds the column that marks validation rows to the error of a fit with no rows to train on."""
+    try:
+        yield
+    except NoRecords as error:
+        marks = indicator_column(stage)
+        if marks is None:
+            raise
+        raise NoRecords(
+            f"{error}; it is trained on the rows where column {marks!r}, the "
+            "validationIndicatorCol, is false or null"
+        ) from None
 
 
 def require_epochs(stage: FitParams) -> None:

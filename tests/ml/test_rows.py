@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import functions as F
 
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError, DataError, NoRecords
 from sparkdl.ml import SparkNetworkClassifier
 from tests.ml.conftest import SMALL
 from tests.ml.frames import classes_conf
@@ -67,3 +67,13 @@ def test_they_are_two_where_spark_tells_them_apart(data, case_sensitive):
     model, expected = one.fit(every), one.fit(data)
     assert_equal(model.network.state, expected.network.state)
     assert model.evaluate(every).figures() == expected.evaluate(data).figures()
+
+
+def test_a_column_that_marks_all_rows_for_validation_is_named(data):
+    every = data.withColumn("apart", F.lit(True))
+    one = SparkNetworkClassifier(network=classes_conf(), **OPTIONS)
+    with pytest.raises(NoRecords, match="every partition is empty; .* column 'apart', the vali"):
+        one.fit(every)
+    one = SparkNetworkClassifier(network=classes_conf(), **SMALL)
+    with pytest.raises(NoRecords, match="every partition is empty$"):
+        one.fit(data.filter("id < 0"))
