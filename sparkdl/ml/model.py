@@ -55,6 +55,10 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         self.network, self.history = network, history
         self._spark_network: SparkNetwork | None = None
 
+    def __repr__(self) -> str:
+        """Returns the names of the class and of the stage, which is its estimator's, as pyspark."""
+        return f"{type(self).__name__}: uid={self.uid}, numFeatures={self.numFeatures}"
+
     def setWeightCol(self, value: str) -> Self:
         """Sets the value of `weightCol`, of weights in `evaluate`; "" for none."""
         return self._set(weightCol=value)

@@ -106,3 +106,10 @@ def test_what_is_no_frame_is_refused_with_what_makes_one(case, classified, index
             ConfigError, match=f"dataset must be a DataFrame of Spark, got {message}"
         ):
             call(given)
+
+
+def test_a_model_is_shown_by_its_own_name(classified, answered, estimated):
+    """In the form of pyspark: "LogisticRegressionModel: uid=LogisticRegression_1, ..."."""
+    for model in classified, answered, estimated:
+        assert repr(model) == f"{type(model).__name__}: uid={model.uid}, numFeatures=4"
+        assert str(model) == repr(model)
