@@ -12,6 +12,7 @@ from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedErro
 from sparkdl.interop.keras import read_keras
 from sparkdl.nn import LossLayer
 from sparkdl.training.transfer import replace_output
+from tests.interop.keras.drawn_models import ModelDrawing
 from tests.interop.keras.model_table import MODELS, WORDS, built
 from tests.interop.keras.models import answer, chain, draw_weights, drawn, keras, train
 from tests.support.tables import for_all, in_parts
@@ -82,6 +83,17 @@ def of_two_outputs():
         metrics={"kind": ["accuracy"], "size": ["mse"]},
     )
     return model
+
+
+@pytest.mark.slow
+def test_drawn_models_are_those_of_keras(tmp_path):
+    def check(seed):
+        model = draw_weights(ModelDrawing(seed).model())
+        x = drawn(seed, 3, *model.input_shape[1:])
+        model.save(tmp_path / "model.keras")
+        check_same(read_keras(str(tmp_path / "model.keras")), model, [x])
+
+    for_all(range(6), check)
 
 
 def test_figures_are_those_of_keras_without_its_penalties():
