@@ -148,7 +148,10 @@ CONSTRUCTORS = {
         "verbose": "listeners=[ProgressBar()]",
         "weight_col": "did you mean 'weightCol'?",
     },
-    "SparkNetworkEstimator": {"epochs": "did you mean 'maxIter'?"},
+    "SparkNetworkEstimator": {
+        "conf": "did you mean 'network'?",
+        "epochs": "did you mean 'maxIter'?",
+    },
     "SparkNetworkRegressor": {"label_col": "did you mean 'labelCol'?"},
     "EarlyStopping": {
         "check_finite": "a loss that is not finite ends every fit",
