@@ -6,6 +6,7 @@ from sparkdl.interop.axis_layers import softmax_layers
 from sparkdl.interop.constant_operands import LARGEST, bound_numbers
 from sparkdl.interop.onnx.choice_translation import CHOICE_RULES
 from sparkdl.interop.onnx.einsum_translation import einsum
+from sparkdl.interop.onnx.forward.windows import same
 from sparkdl.interop.onnx.laid_shapes import FLOATS, place_of
 from sparkdl.interop.onnx.line_translation import of_lines
 from sparkdl.interop.onnx.number_translation import NUMBER_RULES
@@ -124,7 +125,7 @@ def convolution(node):
     node.only(kernel_shape=list(W.shape[2:]))
     weights = {"W": W} | ({"b": node.constant(2)} if node.has(2) else {})
     options = {"kernel_size": W.shape[2:], "groups": node.attributes.get("group", 1)}
-    return weights, options | {"bias": "b" in weights} | windows(node, axes)
+    return weights, options | {"bias": "b" in weights} | windows(node, axes, W.shape[2:])
 
 
 def lrn(node):
@@ -217,16 +218,35 @@ def image_axes(node):
     return len(node.shape()) - 1
 
 
-def windows(node, axes):
-    """Returns the options of windows, except their size."""
-    node.need(node.attributes.get("auto_pad", "NOTSET") in ("NOTSET", "VALID"), "auto_pad")
-    pads = node.attributes.get("pads", [0] * 2 * axes)
+def windows(node, axes, size=None):
+    """Returns the options of windows, except their size.
+
+    Parameters
+    ----------
+    size : tuple of int, optional
+        Of the kernel. None: the attribute of the node.
+    """
     ones = [1] * axes
+    strides = node.attributes.get("strides", ones)
+    dilations = node.attributes.get("dilations", ones)
+    kernel = node.attributes["kernel_shape"] if size is None else size
     return {
-        "stride": tuple(node.attributes.get("strides", ones)),
-        "padding": tuple(zip(pads[:axes], pads[axes:], strict=True)),
-        "dilation": tuple(node.attributes.get("dilations", ones)),
+        "stride": tuple(strides),
+        "padding": padding(node, kernel, strides, dilations),
+        "dilation": tuple(dilations),
     }
+
+
+def padding(node, kernel, strides, dilations):
+    """Returns (before, after) of each axis; "same" padding gives ceil(n / stride) windows."""
+    auto, axes = node.attributes.get("auto_pad", "NOTSET"), len(kernel)
+    if auto in ("NOTSET", "VALID"):
+        pads = node.attributes.get("pads", [0] * 2 * axes)
+        return tuple(zip(pads[:axes], pads[axes:], strict=True))
+    plain = set(dilations) == {1} and node.op != "ConvTranspose"
+    node.need(auto in ("SAME_UPPER", "SAME_LOWER") and plain, f"auto_pad={auto}")
+    lengths = zip(node.shape()[1:], kernel, strides, strict=True)
+    return tuple(same(*each, auto) for each in lengths)
 
 
 RULES = (

@@ -343,6 +343,27 @@ CASES = (
         "concat": ([node("Concat", "x", "x", axis=1)], IMAGE, {}),
         "concat_last": ([node("Concat", "x", "x", axis=-1)], IMAGE, {}),
         "conv": ([node("Conv", "x", "W", "b", strides=[2, 1], pads=[1, 0, 2, 1])], IMAGE, FILTERS),
+        "conv_same": ([node("Conv", "x", "W", auto_pad="SAME_UPPER")], IMAGE, FILTERS),
+        "conv_same_strides": (
+            [node("Conv", "x", "W", auto_pad="SAME_LOWER", strides=[4, 1])],
+            IMAGE,
+            FILTERS,
+        ),
+        "conv_same_lines": (
+            [node("Conv", "x", "W", auto_pad="SAME_LOWER", strides=[2])],
+            (3, 7),
+            {"W": drawn(1, 4, 3, 4)},
+        ),
+        "pool_same": (
+            [node("AveragePool", "x", auto_pad="SAME_UPPER", kernel_shape=[2, 3], strides=[2, 2])],
+            IMAGE,
+            {},
+        ),
+        "max_pool_same": (
+            [node("MaxPool", "x", auto_pad="SAME_LOWER", kernel_shape=[2, 3], strides=[1, 2])],
+            IMAGE,
+            {},
+        ),
         "conv_dilated": ([node("Conv", "x", "W", dilations=[2, 3])], IMAGE, FILTERS),
         "conv_groups": ([node("Conv", "x", "W", group=3)], IMAGE, {"W": drawn(1, 6, 1, 3, 3)}),
         "conv_transposed": (
@@ -566,7 +587,16 @@ REFUSED = {
     "power_of_channels": ([node("Pow", "x", "c")], IMAGE, {"c": drawn(1, 3, 1, 1)}),
     "selu_alpha": ([node("Selu", "x", alpha=2.0)], IMAGE, {}),
     "reshape_batch": ([node("Reshape", "x", "s")], IMAGE, {"s": np.array([6, -1])}),
-    "same": ([node("Conv", "x", "W", auto_pad="SAME_UPPER")], IMAGE, FILTERS),
+    "same_transposed": (
+        [node("ConvTranspose", "x", "W", auto_pad="SAME_UPPER")],
+        IMAGE,
+        {"W": drawn(1, 3, 2, 3, 2)},
+    ),
+    "same_dilated": (
+        [node("MaxPool", "x", kernel_shape=[2, 2], dilations=[1, 2], auto_pad="SAME_LOWER")],
+        IMAGE,
+        {},
+    ),
 }
 
 
