@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 NO_MASK = -1.0  # fills the mask row of a record whose labels have no mask
+NUMBERING = "classes begin at 0: subtract the smallest label, or number them by StringIndexer"
 
 
 class Violation(Exception):
@@ -81,12 +82,17 @@ def require_vocabulary(x, count, what):
     _refuse(x, wrong, f"{what} must be ids in [0, {count})", vocabulary_for, ".0f")
 
 
-def value_column(y, shape, what="label"):
+def value_column(y, shape, what="label", ignored=None, are_shares=False):
     """Converts labels to (n, *shape) float32; scalars fit the shape (1,).
 
-    Raises Violation.
+    Raises Violation, with `are_shares` also for those outside [0, 1] that are not `ignored`.
     """
-    return _numbers(y, shape, what, keep_bytes=False)
+    y = _numbers(y, shape, what, keep_bytes=False)
+    if are_shares:
+        other = "" if ignored is None else f" or {ignored}"
+        outside = ((y < 0) | (y > 1)) & (True if ignored is None else y != ignored)
+        _refuse(y, outside, f"{what} must be in [0, 1]{other}", lambda label: f"; {NUMBERING}")
+    return y
 
 
 def class_column(y, classes, shape=(), ignored=None, what="label"):
@@ -271,8 +277,12 @@ def _refuse(y, wrong, rule, cure=None, form=""):
 
 
 def units_for(label):
-    """Returns the advice for a label out of range: the output layer may have too few units."""
-    return f"; Output.units must be {int(label) + 1} for it at least" if 0 <= label < np.inf else ""
+    """Returns the advice for a label out of range: classes may not begin at 0, or be too many."""
+    if not np.isfinite(label):
+        return ""
+    if label < 0:
+        return f"; {NUMBERING}; give one that stands for none to the loss, as ignore_label"
+    return f"; Output.units must be {int(label) + 1} for it at least; {NUMBERING}"
 
 
 def vocabulary_for(number):

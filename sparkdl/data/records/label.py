@@ -27,6 +27,8 @@ class Label:
     one_hot : bool
         Whether values are one-hot or class probabilities, so that labels may also be given as class
         numbers.
+    are_shares : bool
+        Whether values are in [0, 1]: no, yes, or the probability of yes.
     """
 
     kind: str
@@ -34,6 +36,7 @@ class Label:
     shape: tuple[int, ...] | None = None
     ignored: int | None = None
     one_hot: bool = False
+    are_shares: bool = False
 
     def __post_init__(self) -> None:
         require(self, "kind", self.kind in KINDS, f"one of {KINDS}")

@@ -6,6 +6,7 @@ from sparkdl.data.records.label import Label
 from sparkdl.data.records.schema import Schema
 from sparkdl.data.transforms import record_shapes
 from sparkdl.nn.inputs.labels import units_of
+from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.inputs.step_counts import labels_of_steps
 from sparkdl.training.inputs.targets import check_targets, stored_labels
 from sparkdl.training.inputs.vocabularies import vocabularies_of
@@ -82,4 +83,7 @@ def label_of(place):
     kind, shape, size = place.layer.label_kind, place.label_shape, units_of(place)
     one_hot = getattr(place.layer.loss, "labels", None) == "one_hot"
     one_hot = one_hot and size > 1 and len(shape) < 3  # of images classes come first
-    return Label(kind=kind, size=size, shape=shape, ignored=ignored, one_hot=one_hot)
+    shares = isinstance(place.layer.loss, SigmoidCrossEntropy) and shape == (1,)
+    return Label(
+        kind=kind, size=size, shape=shape, ignored=ignored, one_hot=one_hot, are_shares=shares
+    )

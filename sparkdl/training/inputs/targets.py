@@ -15,7 +15,16 @@ def stored_labels(transform, labels):
     Raises ShapeError if it gives labels of another shape.
     """
     shapes = record_shapes(transform, {column: label.shape for column, label in labels.items()})
-    return {column: with_shape(label, tuple(shapes[column])) for column, label in labels.items()}
+    found = {column: with_shape(label, tuple(shapes[column])) for column, label in labels.items()}
+    if not may_change(transform, labels):
+        return found
+    return {column: replace(label, are_shares=False) for column, label in found.items()}
+
+
+def may_change(transform, labels):
+    """Returns whether a transform may change the numbers of labels, as a plain function may."""
+    parts = [] if transform is None else flatten_transforms([transform])
+    return any(not isinstance(one, Transform) or one.column in labels for one in parts)
 
 
 def with_shape(label, shape):
