@@ -18,6 +18,7 @@ DATA = """the data, by type and options as in a run configuration: Digits, or
 def main(arguments=None):
     """Runs one command; returns the exit code, 2 for an error that one sentence explains."""
     standard_output.escape_missing_characters()
+    standard_output.replace_missing_error()
     options = argparse.Namespace(command=None, traceback=False)
     try:
         run(arguments, options)

@@ -224,6 +224,14 @@ def test_incomplete_command_shows_its_usage(capsys, arguments):
     assert "usage: sparkdl" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["summary", "--conf", "none.yaml"], ["tain"]])
+def test_with_standard_error_closed_nothing_else_holds_its_sentences(command, tmp_path):
+    program = [sys.executable, "-m", "sparkdl", *command]
+    closed = ["sh", "-c", 'exec "$@" 2>&-', "sh", *program]
+    done = subprocess.run(closed, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
 def test_demo_has_the_defaults_of_its_run():
     options = cli.parser().parse_args(["demo"])
     assert options.epochs == demo_run.EPOCHS

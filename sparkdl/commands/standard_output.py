@@ -1,4 +1,4 @@
-"""Standard output of a command: missing characters, and an end of its reader or disk.
+"""Standard output of a command: missing characters, an end of its reader or disk; closed error.
 
 Imported by every command, so it must import nothing heavy.
 """
@@ -13,6 +13,12 @@ def escape_missing_characters():
     r"""Makes standard output print characters that its encoding lacks as \xe9 or \u2014."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # a notebook has another
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def replace_missing_error():
+    """Sends standard error, where it is closed, to nowhere: else its text goes to the output."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
 
 
 def has_reader():

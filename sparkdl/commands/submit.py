@@ -10,6 +10,7 @@ from pathlib import Path
 from sparkdl.commands.driver_inputs import check_folders, check_names, pack_local_files
 from sparkdl.commands.driver_outputs import check_outputs
 from sparkdl.commands.kerberos_ticket import check_ticket
+from sparkdl.commands.options.run_conf import decode_utf8
 from sparkdl.data import files
 from sparkdl.errors import ConfigError
 from sparkdl.spark.daemon_search import DAEMON, MODULE
@@ -67,7 +68,7 @@ def submit_command(arguments):
     check_names(sent)
     options = {"--master": master, "--deploy-mode": mode}
     if arguments.properties:
-        options["--properties-file"] = arguments.properties
+        options["--properties-file"] = properties_path(arguments.properties)
     options |= environment(arguments, known)
     if sent:
         options["--files"] = ",".join(sent)
@@ -181,10 +182,20 @@ def executors(arguments, master, known):
 
 
 def properties(path):
-    """Reads {key: value} from a properties file of Spark."""
-    return (
-        {} if path is None else parse_properties(Path(files.absolute(existing(path))).read_text())
-    )
+    """Reads {key: value} from a local properties file of Spark."""
+    if path is None:
+        return {}
+    content = Path(properties_path(path)).read_bytes()
+    try:
+        return parse_properties(decode_utf8(content))
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def properties_path(path):
+    """Returns the local path of a properties file for spark-submit, which takes no URI."""
+    local = files.local_path(existing(path), "spark-submit, which reads it")
+    return local if str(path).startswith("file:") else path
 
 
 def settings(given):

@@ -20,6 +20,7 @@ def submit(tmp_path, monkeypatch, capsys):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "runs/small.yaml").write_text("output: hdfs:///models/small\n")
+    (tmp_path / "latin.conf").write_bytes(b"spark.app.name caf\xe9\n")
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments, what=TRAIN):
@@ -83,6 +84,8 @@ def test_what_is_given_holds_instead_of_properties(submit, tmp_path):
     assert "--archives" not in given
     assert {"spark.executor.instances=3", "spark.executor.cores=2"} < set(given["--conf"])
     assert {"spark.executor.memory=1g", "spark.ui.enabled=false"} < set(given["--conf"])
+    _, parts, _ = submit("--properties", f"file://{tmp_path}/runs/yarn.conf")
+    assert options(parts)["--properties-file"] == [f"{tmp_path}/runs/yarn.conf"]
 
 
 def test_another_daemon_is_left_alone(submit):
@@ -132,6 +135,8 @@ MISTAKES = [
     ([], "a master is missing; give --master"),
     (["--master", "yarn", "--archive", "none.tar.gz"], "none.tar.gz: there is no such file"),
     (["--master", "yarn", "--properties", "none.conf"], "none.conf: there is no such file"),
+    (["--properties", "latin.conf"], "latin.conf: must be text in UTF-8, "),
+    (["--properties", "hdfs://nn/a.conf"], "hdfs://nn/a.conf: must be a local path, for spark-sub"),
     (["--master", "yarn", "--set", "spark.ui.enabled"], "--set must be KEY=VALUE"),
     (["--master", "yarn", "--executors", "0"], "--executors must be an integer >= 1, got 0"),
     (["--master", "yarn", "--cores", "-1"], "--cores must be an integer >= 1, got -1"),
