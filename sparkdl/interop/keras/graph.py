@@ -8,6 +8,7 @@ from sparkdl.interop.keras.automatic_masks import AutomaticMasks
 from sparkdl.interop.keras.calls import acts_in_training, calls_of, is_model, is_trainable
 from sparkdl.interop.keras.layers import RULES
 from sparkdl.interop.keras.places import Place, channels_first, channels_last
+from sparkdl.interop.keras.weights import UNUSED
 from sparkdl.interop.translated_network import MISTAKES, only_input, take_name
 from sparkdl.nn import GraphBuilder
 from sparkdl.nn.layers import Activation, Frozen, Permute
@@ -308,7 +309,7 @@ class LayerCall:
                     path=graph.groups[self.scope.path, self.layer.name],
                     legacy=self.scope.legacy or self.layer.name,
                     take=take,
-                    shape=tuple((params | buffers)[take.ours]),
+                    shape=tuple((params | buffers)[take.ours]) if take.ours else UNUSED.shape,
                     rank=(*self.scope.rank, self.layer.rank),
                     trained=take.ours in params and self.trainable,
                 )

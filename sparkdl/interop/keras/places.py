@@ -56,7 +56,7 @@ class Take:
     Parameters
     ----------
     ours : str
-        Name of the parameter or buffer.
+        Name of the parameter or buffer; "" for a number that is not used.
     change : callable
     path : str
         The object in the layer that owns it: "cell", "forward_layer/cell".

@@ -91,8 +91,9 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
         arrays = read_arrays(document.weights, document.path, graph.taken)
     network = Network(graph.build.conf(**{**found.options, **conf}))
     if arrays is not None:
-        names = (f"{one.vertex}/{one.ours}" for one in graph.taken)
-        network.state = state_with(network, zip(names, arrays, strict=True))
+        read = zip(graph.taken, arrays, strict=True)
+        named = ((f"{one.vertex}/{one.ours}", array) for one, array in read if one.ours)
+        network.state = state_with(network, named)
         if "optimizer" in found.options:
             network.state = with_slots(network, document, graph.taken, found.notes)
     return KerasNet(

@@ -1,6 +1,7 @@
 """Arrays in weights files: of Keras 3 by groups, of earlier versions by layer names."""
 
 from collections import Counter
+from functools import partial
 
 import h5py
 import numpy as np
@@ -10,6 +11,7 @@ from sparkdl.interop.hdf5 import array_in, inner, open_untrusted_hdf5
 
 ROOTS = ("layers", "_layer_checkpoint_dependencies")  # the second: Keras 2.12
 NAMES = "weight_names"
+UNUSED = np.zeros(1)  # in place of an array that no vertex has
 MOST = 1 << 20  # bytes of names in an attribute; Keras splits them at 64,512
 
 
@@ -55,8 +57,9 @@ def by_group(file, path, taken):
         places.append((place, counts[place]))
         counts[place] += 1
     groups = {place: group_of(file, place, path, counts[place]) for place in counts}
-    for place, number in places:
-        arrays.append(dataset(groups[place], str(number), f"{path}, {place}"))
+    for take, (place, number) in zip(taken, places, strict=True):
+        read = partial(dataset, groups[place], str(number), f"{path}, {place}")
+        arrays.append(read() if take.ours else UNUSED)
     return arrays
 
 
@@ -96,7 +99,8 @@ def by_layer(file, path, taken):
             raise DataError(f"{path}: {layer} must hold {len(indices)} arrays, got {len(names)}")
         order = sorted(indices, key=lambda i: (not taken[i].trained, taken[i].rank))
         for i, name in zip(order, names, strict=True):
-            arrays[i] = nested_dataset(group, name, f"{path}, layer {layer!r}")
+            read = partial(nested_dataset, group, name, f"{path}, layer {layer!r}")
+            arrays[i] = read() if taken[i].ours else UNUSED
     return arrays
 
 

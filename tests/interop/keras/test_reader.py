@@ -214,6 +214,45 @@ def test_training_goes_on(ending, tmp_path):
     for_all(OPTIMIZERS, check)
 
 
+ADAPTED = {  # name: (shape, what makes the layer, mean of the data)
+    "rows": ((6,), L.Normalization, [0, 3, -50, 2000, 1e-3, 7]),
+    "steps": ((4, 3), L.Normalization, [7, -1, 100]),
+    "images": ((4, 5, 3), L.Normalization, [7, -1, 100]),
+    "channels first": ((3, 4, 5), lambda: L.Normalization(axis=1), 7),
+}
+
+
+@pytest.mark.parametrize("ending", ["keras", "h5"])
+@pytest.mark.parametrize("name", ADAPTED)
+def test_normalization_has_the_statistics_of_adapt_and_keeps_them(name, ending, tmp_path):
+    shape, make, mean = ADAPTED[name]
+    layer, x = make(), drawn(1, 12, *shape) + np.float32(mean)
+    if name == "rows":
+        x[:, 5] = 7  # a constant, whose variance is 0
+    layer.adapt(x)
+    last = L.Flatten(), L.Dense(4, activation="softmax")
+    model = keras.Sequential([keras.Input(shape), layer, *last])
+    model.compile(keras.optimizers.SGD(0.1), loss="sparse_categorical_crossentropy")
+    model.save(tmp_path / f"model.{ending}")
+    net = read_keras(str(tmp_path / f"model.{ending}"))
+    check_same(net, model, [x])
+    y = np.arange(12, dtype=np.int32) % 4
+    for _ in range(2):
+        model.train_on_batch(x, y)
+    train(net.network, x, y, 2)
+    check_same(net, model, [x])
+
+
+@pytest.mark.parametrize(
+    "options", [{"axis": None}, {"mean": 1.0, "variance": 2.0}, {"invert": True}], ids=str
+)
+def test_other_normalization_is_refused(options):
+    model = keras.Sequential([keras.Input((6,)), L.Normalization(**options)])
+    name = next(iter(options))
+    with pytest.raises(UnsupportedError, match=rf"Normalization\): {name}=.* is not supported"):
+        read_keras(model.to_json())
+
+
 def behind_softmax():
     """Returns last layers of a classifier of four classes, some of them identities at inference."""
     return {

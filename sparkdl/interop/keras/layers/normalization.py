@@ -1,18 +1,28 @@
 """Normalization."""
 
+import numpy as np
+
 from sparkdl.interop.keras.members import initializer
-from sparkdl.interop.keras.places import Take
+from sparkdl.interop.keras.places import Take, flat
 from sparkdl.nn import layers as nn
 
+LEAST = 1e-14  # variance for which Keras's Normalization divides by at least 1e-7
+NEXT_TO_NOTHING = 1e-30  # epsilon that changes no such variance
 
-def batch_norm(at):
+
+def over_channels(at):
+    """Returns the Place to normalize with its features or channels where ours are."""
     x, options = at.one(), at.options
     rank, axis = len(x.shape), options.take("axis", -1)
     axis = axis[0] if isinstance(axis, list) and len(axis) == 1 else axis
     options.need(type(axis) is int and axis != 0 and -rank <= axis <= rank, "axis", axis)
     axis = axis + rank + 1 if axis < 0 else axis
     options.need(axis == rank or (axis == 1 and rank > 2), "axis", axis)
-    x = at.first(x) if axis == rank else at.plain(x)
+    return at.first(x) if axis == rank else at.plain(x)
+
+
+def batch_norm(at):
+    x, options = over_channels(at), at.options
     layer = nn.BatchNorm(
         momentum=options.number("momentum", 0.99),
         epsilon=options.number("epsilon", 1e-3),
@@ -64,4 +74,22 @@ def layer_norm(at):
     return at.add(layer, x, takes=takes)
 
 
-NORMALIZATION = {"BatchNormalization": batch_norm, "LayerNormalization": layer_norm}
+def normalization(at):
+    """Normalizes with the statistics that `adapt` has counted; its third array is that count."""
+    x = over_channels(at)
+    at.options.only(mean=None, variance=None, invert=False)
+    at.trainable = False  # so that training keeps them
+    layer = nn.BatchNorm(scale=False, shift=False, epsilon=NEXT_TO_NOTHING)
+    mean, variance = Take(ours="mean", change=flat), Take(ours="variance", change=bounded)
+    return at.add(layer, x, takes=[mean, variance, Take(ours="")])
+
+
+def bounded(variance):
+    return np.maximum(flat(variance), LEAST)
+
+
+NORMALIZATION = {
+    "BatchNormalization": batch_norm,
+    "LayerNormalization": layer_norm,
+    "Normalization": normalization,
+}
