@@ -1,4 +1,4 @@
-"""Standard output of a command: missing characters, an end of its reader or disk; closed error.
+"""Standard output of a command: missing characters, and an end of its reader or disk.
 
 Imported by every command, so it must import nothing heavy.
 """
@@ -16,7 +16,7 @@ def escape_missing_characters():
 
 
 def replace_missing_error():
-    """Sends standard error, where it is closed, to nowhere: else its text goes to the output."""
+    """Sends what this process writes to a closed standard error to nowhere, not to the output."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
 

@@ -195,7 +195,7 @@ def properties(path):
 def properties_path(path):
     """Returns the local path of a properties file for spark-submit, which takes no URI."""
     local = files.local_path(existing(path), "spark-submit, which reads it")
-    return local if str(path).startswith("file:") else path
+    return local if str(path).lower().startswith("file:") else path
 
 
 def settings(given):

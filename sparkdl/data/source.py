@@ -112,7 +112,7 @@ def read_splits(source, schema):
     parts = [list(check_batches(source.read, split, schema)) for split in source.splits()]
     if not any(parts):
         raise NoRecords("there are no records to train on")
-    check_labels(facts_of(schema, part) for part in parts)
+    check_labels(schema, (facts_of(schema, part) for part in parts))
     return parts
 
 

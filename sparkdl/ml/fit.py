@@ -92,7 +92,7 @@ def naming_marks(stage: FitParams) -> Iterator[None]:
         if marks is None:
             raise
         raise NoRecords(
-            f"{error}; it is trained on the rows where column {marks!r}, the "
+            f"{error}; a fit trains on the rows where column {marks!r}, the "
             "validationIndicatorCol, is false or null"
         ) from None
 

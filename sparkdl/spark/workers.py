@@ -112,7 +112,7 @@ class SparkWorkers:
         open_records = partial(open_data, self.sc, data, schema)
         with ExitStack() as interrupted:  # a Ctrl-C may be raised as late as at the job's end
             with job(self.sc, "records to blocks", "reading the data"):
-                blocks = load_blocks(open_records, size, lambda: self.size, options)
+                blocks = load_blocks(schema, open_records, size, lambda: self.size, options)
                 interrupted.callback(blocks.close, keep=True)
             interrupted.pop_all()
         return blocks

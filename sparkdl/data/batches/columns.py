@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 NO_MASK = -1.0  # fills the mask row of a record whose labels have no mask
-NUMBERING = "classes begin at 0: subtract the smallest label, or number them by StringIndexer"
+STANDS_FOR_NONE = "one that stands for no label is ignore_label of the loss"
+NUMBERING = "number classes from 0 on, as StringIndexer does"
 
 
 class Violation(Exception):
@@ -82,17 +83,12 @@ def require_vocabulary(x, count, what):
     _refuse(x, wrong, f"{what} must be ids in [0, {count})", vocabulary_for, ".0f")
 
 
-def value_column(y, shape, what="label", ignored=None, are_shares=False):
+def value_column(y, shape, what="label"):
     """Converts labels to (n, *shape) float32; scalars fit the shape (1,).
 
-    Raises Violation, with `are_shares` also for those outside [0, 1] that are not `ignored`.
+    Raises Violation.
     """
-    y = _numbers(y, shape, what, keep_bytes=False)
-    if are_shares:
-        other = "" if ignored is None else f" or {ignored}"
-        outside = ((y < 0) | (y > 1)) & (True if ignored is None else y != ignored)
-        _refuse(y, outside, f"{what} must be in [0, 1]{other}", lambda label: f"; {NUMBERING}")
-    return y
+    return _numbers(y, shape, what, keep_bytes=False)
 
 
 def class_column(y, classes, shape=(), ignored=None, what="label"):
@@ -281,8 +277,8 @@ def units_for(label):
     if not np.isfinite(label):
         return ""
     if label < 0:
-        return f"; {NUMBERING}; give one that stands for none to the loss, as ignore_label"
-    return f"; Output.units must be {int(label) + 1} for it at least; {NUMBERING}"
+        return f"; {NUMBERING}; {STANDS_FOR_NONE}"
+    return f"; Output.units must be {int(label) + 1} for it at least, or {NUMBERING}"
 
 
 def vocabulary_for(number):

@@ -1,7 +1,7 @@
 """Kind and shape of the labels of one output."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparkdl.config import is_integer
 from sparkdl.errors import require
@@ -28,7 +28,8 @@ class Label:
         Whether values are one-hot or class probabilities, so that labels may also be given as class
         numbers.
     are_shares : bool
-        Whether values are in [0, 1]: no, yes, or the probability of yes.
+        Whether values are in [0, 1]: no, yes, or the probability of yes. Labels that differ only
+        in this are stored alike, so they are equal.
     """
 
     kind: str
@@ -36,7 +37,7 @@ class Label:
     shape: tuple[int, ...] | None = None
     ignored: int | None = None
     one_hot: bool = False
-    are_shares: bool = False
+    are_shares: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         require(self, "kind", self.kind in KINDS, f"one of {KINDS}")

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.columns import NUMBERING, STANDS_FOR_NONE
 from sparkdl.errors import DataError, NoRecords
 
 log = logging.getLogger(__name__)
+ROUNDING = 1e-5  # of labels that another network has computed
 WEIGHTS, NO_WEIGHT = "weights", "the weight of each is 0"
 
 
@@ -58,16 +60,23 @@ def total_facts(found: Iterable[LabelFacts]) -> LabelFacts:
     return reduce(LabelFacts.merge, found, LabelFacts())
 
 
-def check_labels(found: Iterable[LabelFacts]) -> None:
+def check_labels(schema: Any, found: Iterable[LabelFacts]) -> None:
     """Logs a warning for labels from which an output learns nothing, as they are all the same.
 
-    Raises NoRecords unless the weight of some record is above 0: nothing would be trained.
+    Raises
+    ------
+    NoRecords
+        Unless the weight of some record is above 0: nothing would be trained.
+    DataError
+        For labels outside [0, 1] of a loss that then has no lower bound.
     """
     facts = total_facts(found)
     if not facts.has_weight:
         raise NoRecords(f"there are no records to train on: {NO_WEIGHT}")
     for name, values in facts.values.items():
         labels = f"labels {name!r}" if len(facts.values) > 1 else "labels"
+        if values and schema.outputs[name].are_shares:
+            require_shares(labels, values)
         if not values:
             log.warning(
                 "none of the %s counts, as the weight of each is 0 or it is ignored: their output "
@@ -89,6 +98,15 @@ def require_weight(found: Iterable[LabelFacts]) -> None:
 def nothing_to_evaluate(why: str = "") -> DataError:
     """Returns the error of an evaluation in which no record counts; `why` tells the reason."""
     return DataError(f"there are no records to evaluate on{why}")
+
+
+def require_shares(labels: str, values: list[float]) -> None:
+    """Raises DataError unless the smallest and the largest label are in [0, 1], about."""
+    if values[0] < -ROUNDING or values[-1] > 1 + ROUNDING:
+        raise DataError(
+            f"{labels} of sigmoid_cross_entropy must be in [0, 1], got {values[0]:g} to "
+            f"{values[-1]:g}; {NUMBERING}; {STANDS_FOR_NONE}; other numbers have losses such as mse"
+        )
 
 
 def ends(values: list[float]) -> list[float]:

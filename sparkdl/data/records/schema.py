@@ -344,7 +344,7 @@ def label_column(y, label, what):
         return class_column(y, label.size, label.shape, label.ignored, what)
     if label.one_hot and math.prod(y.shape[1:]) == math.prod(label.shape[:-1]):
         return one_hot_column(y, label.shape, what)
-    return value_column(y, label.shape, what, label.ignored, label.are_shares)
+    return value_column(y, label.shape, what)
 
 
 def is_shape(shape):

@@ -50,7 +50,7 @@ def zero_margins(shape, pairs):
 def fill_margins(node, shape, pairs, value):
     """Returns the Steps that add a number to margins of zeros.
 
-    Only a maximum gives the same for the finite number that stands for an infinite one.
+    Minus infinity is a finite number here, which a maximum hides unless a window sees only that.
     """
     if value == 0:
         return []

@@ -240,9 +240,11 @@ def windows(node, axes, size=None):
 def padding(node, kernel, strides, dilations):
     """Returns (before, after) of each axis; "same" padding gives ceil(n / stride) windows."""
     auto, axes = node.attributes.get("auto_pad", "NOTSET"), len(kernel)
+    pads = node.attributes.get("pads", [0] * 2 * axes)
     if auto in ("NOTSET", "VALID"):
-        pads = node.attributes.get("pads", [0] * 2 * axes)
+        pads = pads if auto == "NOTSET" else [0] * 2 * axes
         return tuple(zip(pads[:axes], pads[axes:], strict=True))
+    node.need(not any(pads), f"auto_pad={auto} with pads")
     plain = set(dilations) == {1} and node.op != "ConvTranspose"
     node.need(auto in ("SAME_UPPER", "SAME_LOWER") and plain, f"auto_pad={auto}")
     lengths = zip(node.shape()[1:], kernel, strides, strict=True)

@@ -36,6 +36,7 @@ class PackedFrame:
     """
 
     def __init__(self, records, schema):
+        self._schema = schema
         chosen, columns = records.select_columns(schema)
         pack = partial(pack_tables, schema, columns)
         self.frame = persist(map_in_order(chosen, pack, COLUMNS))
@@ -60,7 +61,7 @@ class PackedFrame:
             counts[partition] += count
         if not sum(counts):
             raise NoRecords("there are no records to train on: every partition is empty")
-        check_labels(LabelFacts.from_text(row["labels"]) for row in rows)
+        check_labels(self._schema, (LabelFacts.from_text(row["labels"]) for row in rows))
         return counts, sum(row[2] for row in rows)
 
     def close(self):

@@ -91,11 +91,13 @@ class SparkBlocks:
         self._opened.release(keep and self.launches <= 1)
 
 
-def load_blocks(open_records, size, workers, options):
+def load_blocks(schema, open_records, size, workers, options):
     """Deals records into blocks, reading them unless an earlier fit has.
 
     Parameters
     ----------
+    schema : Schema
+        Of the records, for this fit; it may be stricter than that of an earlier one.
     open_records : function () -> OpenedData
     size : int
         Records of a block.
@@ -111,7 +113,7 @@ def load_blocks(open_records, size, workers, options):
     level, opened = storage_level(options), open_records()
     counts, nbytes = opened.store.counts, opened.store.nbytes
     try:
-        check_labels(opened.store.label_facts())
+        check_labels(schema, opened.store.label_facts())
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
     except BaseException:
         opened.release(keep=False)

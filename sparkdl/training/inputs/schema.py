@@ -63,6 +63,10 @@ def keeps_steps(conf, column, shapes):
 def stored_labels_of(conf, transform):
     """Returns {column: Label} of the records that a transform turns into a network's labels."""
     labels = {column: label_of(place) for column, place in conf.label_columns.items()}
+    for place in conf.outputs_with_labels:
+        if isinstance(place.layer.loss, SigmoidCrossEntropy):
+            column = conf.label_column(place)
+            labels[column] = replace(labels[column], are_shares=True)
     check_targets(transform, conf.record_shapes, labels)
     return stored_labels(transform, labels)
 
@@ -83,7 +87,4 @@ def label_of(place):
     kind, shape, size = place.layer.label_kind, place.label_shape, units_of(place)
     one_hot = getattr(place.layer.loss, "labels", None) == "one_hot"
     one_hot = one_hot and size > 1 and len(shape) < 3  # of images classes come first
-    shares = isinstance(place.layer.loss, SigmoidCrossEntropy) and shape == (1,)
-    return Label(
-        kind=kind, size=size, shape=shape, ignored=ignored, one_hot=one_hot, are_shares=shares
-    )
+    return Label(kind=kind, size=size, shape=shape, ignored=ignored, one_hot=one_hot)

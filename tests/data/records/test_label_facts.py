@@ -9,7 +9,7 @@ from sparkdl.data import Batch, Schema
 from sparkdl.data.batches.batch import record_ids
 from sparkdl.data.records.label import Label
 from sparkdl.data.records.label_facts import LabelFacts, check_labels, facts_of, total_facts
-from sparkdl.errors import NoRecords
+from sparkdl.errors import DataError, NoRecords
 
 TWO = Schema(
     features=(1,),
@@ -84,7 +84,7 @@ SAID = {  # schema, columns, words of the warning or None
 def test_labels_that_teach_nothing_are_told(case, caplog):
     schema, columns, words = SAID[case]
     with caplog.at_level(logging.WARNING, LOGGER):
-        check_labels([facts_of(schema, [batch(schema, **columns)])])
+        check_labels(schema, [facts_of(schema, [batch(schema, **columns)])])
     found = [record.getMessage() for record in caplog.records]
     assert len(found) == (words is not None)
     assert words is None or words in found[0]
@@ -94,7 +94,32 @@ def test_some_label_needs_a_weight():
     own = {"kind_weights": [0.0, 0.0], "size_weights": [0.0, 0.0]}
     weightless = batch(TWO, kind=[0, 1], size=[[0.0, 1.0]] * 2, **own)
     with pytest.raises(NoRecords, match="records to train on: the weight of each is 0"):
-        check_labels([facts_of(TWO, [weightless])])
-    check_labels([facts_of(Schema(features=(1,)), [batch(Schema(features=(1,)), x=[0.0])])])
+        check_labels(TWO, [facts_of(TWO, [weightless])])
+    bare = Schema(features=(1,))
+    check_labels(bare, [facts_of(bare, [batch(bare, x=[0.0])])])
     with pytest.raises(NoRecords):
-        check_labels([])
+        check_labels(TWO, [])
+
+
+YES_OR_NO = Schema(
+    features=(1,), labels={"labels": Label(kind="values", size=2, ignored=-9, are_shares=True)}
+)
+SHARES = {  # columns, words of the error or None
+    "no and yes": ({"labels": [[0, 1], [1, 0]]}, None),
+    "probabilities, rounded": ({"labels": [[0.2, 1 + 1e-7], [-1e-9, 0]]}, None),
+    "ignored": ({"labels": [[0, -9], [1, 0]]}, None),
+    "what has no weight": ({"labels": [[-1, 1], [1, 0]], "weights": [0.0, 1.0]}, None),
+    "signs": ({"labels": [[-1, 1], [1, -1]]}, "got -1 to 1; number classes from 0 on"),
+    "counted from 1": ({"labels": [[1, 2], [2, 1]]}, "got 1 to 2; number"),
+    "all the same": ({"labels": [[2, 2], [2, 2]]}, "got 2 to 2; number"),
+}
+
+
+@pytest.mark.parametrize("case", SHARES)
+def test_labels_for_which_the_loss_has_no_lower_bound_are_refused(case):
+    columns, words = SHARES[case]
+    facts = facts_of(YES_OR_NO, [batch(YES_OR_NO, **columns)])
+    if words is None:
+        return check_labels(YES_OR_NO, [facts])
+    with pytest.raises(DataError, match=rf"must be in \[0, 1\], {words}"):
+        check_labels(YES_OR_NO, [facts])

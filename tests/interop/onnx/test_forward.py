@@ -91,6 +91,11 @@ def cases():
             options |= {"coordinate_transformation_mode": way}
             yield [node("Resize", "x", "", "s", **options)], WIDE_IMAGE, LESS, 13
             yield [node("Resize", "x", "", "s", **options)], WIDE_IMAGE, MORE, 13
+    halves = {"z": np.array([1, 3, 19, 4])}  # some places differ from a half by rounding
+    nearest, ways = ("round_prefer_floor", "round_prefer_ceil"), ("asymmetric", "half_pixel")
+    for rounding, way in product(nearest, ways):
+        options = {"nearest_mode": rounding, "coordinate_transformation_mode": way}
+        yield [node("Resize", "x", "", "", "z", **options)], drawn(4, 1, 3, 14, 7), halves, 19
     for opset, mode in product((13, 16), ("avg", "max")):
         yield [node("RoiAlign", "x", "r", "b", mode=mode, **CELLS)], IMAGE, BOXES, opset
     modes = {16: ("bilinear", "bicubic", "nearest"), 20: ("linear", "cubic", "nearest")}

@@ -364,6 +364,11 @@ CASES = (
             IMAGE,
             {},
         ),
+        "max_pool_valid": (  # which has no padding, whatever its pads say
+            [node("MaxPool", "x", auto_pad="VALID", kernel_shape=[2, 3], pads=[1, 1, 1, 1])],
+            IMAGE,
+            {},
+        ),
         "conv_dilated": ([node("Conv", "x", "W", dilations=[2, 3])], IMAGE, FILTERS),
         "conv_groups": ([node("Conv", "x", "W", group=3)], IMAGE, {"W": drawn(1, 6, 1, 3, 3)}),
         "conv_transposed": (
@@ -591,6 +596,11 @@ REFUSED = {
         [node("ConvTranspose", "x", "W", auto_pad="SAME_UPPER")],
         IMAGE,
         {"W": drawn(1, 3, 2, 3, 2)},
+    ),
+    "same_with_pads": (
+        [node("MaxPool", "x", kernel_shape=[2, 2], pads=[1, 1, 1, 1], auto_pad="SAME_LOWER")],
+        IMAGE,
+        {},
     ),
     "same_dilated": (
         [node("MaxPool", "x", kernel_shape=[2, 2], dilations=[1, 2], auto_pad="SAME_LOWER")],

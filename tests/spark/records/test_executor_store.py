@@ -52,7 +52,8 @@ REPARTITION = ["always", "never"]
 
 def load(sc, given, repartition="always"):
     opened = partial(open_data, sc, SparkRecords(given), SCHEMA)
-    return load_blocks(opened, SIZE, lambda: 2, ParameterAveraging(seed=3, repartition=repartition))
+    options = ParameterAveraging(seed=3, repartition=repartition)
+    return load_blocks(SCHEMA, opened, SIZE, lambda: 2, options)
 
 
 @pytest.mark.parametrize("repartition", REPARTITION)

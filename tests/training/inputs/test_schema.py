@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparkdl.data import Arrays, Batch, Characters, Compose, OneHot, Scale, TextSequences, pad
+from sparkdl.data import Arrays, Characters, Compose, OneHot, Scale, TextSequences, pad
 from sparkdl.data.batches import columns
 from sparkdl.errors import DataError
 from sparkdl.nn import (
@@ -13,6 +13,7 @@ from sparkdl.nn import (
     EmbeddingSequence,
     Flatten,
     Frozen,
+    GraphBuilder,
     LossLayer,
     NetworkConf,
     Output,
@@ -21,7 +22,7 @@ from sparkdl.nn import (
     Sgd,
 )
 from sparkdl.nn.inputs import columns as inputs
-from sparkdl.nn.losses import SigmoidCrossEntropy, SoftmaxCrossEntropy
+from sparkdl.nn.losses import SoftmaxCrossEntropy
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
 from tests.training.problems import averaging, branches
@@ -237,34 +238,20 @@ def test_data_and_networks_mean_the_same_by_no_mask():
     assert columns.NO_MASK == inputs.NO_MASK
 
 
-def check_answers(labels, transform=None, **loss):
-    """Checks the labels of a network with one yes-or-no unit."""
-    output = Output(units=1, loss=SigmoidCrossEntropy(**loss))
-    conf = NetworkConf(input_shape=(2,), layers=[output], seed=1)
-    x, y = np.zeros((len(labels), 2), np.float32), np.array(labels)
-    batch = Batch(columns={"features": x, "labels": y}, ids=np.arange(len(y)))
-    return schema_of(conf, transform=transform).check(batch, "here").labels
+def answers_of(transform=None, losses=("sigmoid_cross_entropy",)):
+    """Returns the Label of a column that outputs with these losses share."""
+    build = GraphBuilder()
+    build.inputs = {"features": (2,)}
+    outputs = [Output(units=1, loss=loss, labels="answer") for loss in losses]
+    for output in outputs:
+        build.add(output, "features")
+    return schema_of(build.conf(seed=1), transform=transform).outputs["answer"]
 
 
-STRANGE_ANSWERS = [
-    ([0, -1, 1], {}, "-1.0"),
-    ([1, 2], {}, "2.0"),
-    ([-1, 3], {"ignore_label": -1}, "3"),
-]
-
-
-@pytest.mark.parametrize("labels, loss, got", STRANGE_ANSWERS)
-def test_an_answer_is_no_or_yes_or_a_probability(labels, loss, got):
-    """With -1 or 2 the loss has no lower bound, and training went on with it."""
-    with pytest.raises(
-        DataError, match=rf"record 1: label .* \[0, 1\].*, got {got}.*StringIndexer"
-    ):
-        check_answers(labels, **loss)
-
-
-def test_answers_that_are_taken():
-    assert check_answers([0, 0.25, 1]).ravel().tolist() == [0, 0.25, 1]
-    assert check_answers([0, -1], ignore_label=-1).ravel().tolist() == [0, -1]
-    assert check_answers([0, 255], Scale(factor=1 / 255, column="labels")).ravel()[1] == 255
-    with pytest.raises(DataError, match="record 1: label must be in"):
-        check_answers([0, 255], Scale(factor=1 / 255))
+def test_labels_are_shares_where_a_loss_takes_no_others():
+    """Labels that a transform may change are not known before it."""
+    scaled = Scale(factor=1 / 255, column="answer")
+    assert answers_of().are_shares and not answers_of(losses=["hinge"]).are_shares
+    assert answers_of(losses=["hinge", "sigmoid_cross_entropy"]).are_shares
+    assert not answers_of(scaled).are_shares and answers_of(Scale(factor=1 / 255)).are_shares
+    assert answers_of() == answers_of(losses=["hinge"])  # records are stored alike

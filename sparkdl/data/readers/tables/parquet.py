@@ -132,7 +132,7 @@ def _require_in_file(root, columns, schema, path):
                 f"{path}: has no column {column!r}, which is in the names of folders alone: give "
                 "the DataFrame of spark.read.parquet, which takes it from there"
             )
-        if column in folder_columns(root, path)[1]:
+        if column.lower() in map(str.lower, folder_columns(root, path)[1]):  # as Spark compares
             raise DataError(
                 f"{path}: column {column!r} is in the file and in the names of folders: give the "
                 "DataFrame of spark.read.parquet, which takes that of the folders, or rename one"

@@ -9,6 +9,8 @@ from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.forward.shapes import need_room, whole_numbers
 from sparkdl.interop.onnx.messages import OF_UPSAMPLE
 
+HALF = 1e-6  # distance up to which onnxruntime, too, takes a coordinate for a half
+
 
 def resize(
     x,
@@ -89,13 +91,13 @@ def places_of(places, n, wanted, scale, ends, mode):
 
 
 def rounded(places, mode):
-    whole = {
-        "ceil": np.ceil,
-        "floor": np.floor,
-        "round_prefer_ceil": lambda x: np.floor(x + 0.5),
-        "round_prefer_floor": lambda x: np.ceil(x - 0.5),
-    }[mode]
-    return whole(places).astype(int)
+    """Returns whole coordinates; what differs from a half by rounding alone is taken for one."""
+    if mode in ("ceil", "floor"):
+        return getattr(np, mode)(places).astype(int)
+    below = np.floor(places)
+    is_half = np.abs(places - (below + 0.5)) < HALF
+    preferred = below + (mode == "round_prefer_ceil")
+    return np.where(is_half, preferred, np.floor(places + 0.5)).astype(int)
 
 
 def kernel_weights(places, n, mode, stretch, a, exclude_outside):

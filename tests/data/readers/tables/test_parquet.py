@@ -172,9 +172,10 @@ def test_a_column_of_folders_is_told(tmp_path):
         Parquet(str(tmp_path)).splits()
 
 
-def test_a_column_of_folders_and_of_their_file_is_refused(tmp_path):
+@pytest.mark.parametrize("name", ["label", "Label"])
+def test_a_column_of_folders_and_of_their_file_is_refused(name, tmp_path):
     """Spark takes the folders' value, so that to read the file's would give other labels."""
-    path = tmp_path / "label=3/a.parquet"
+    path = tmp_path / f"{name}=3/a.parquet"
     path.parent.mkdir()
     pq.write_table(pa.table({"features": [1.0], "label": [7]}), path)
     message = f"^{path}: column 'label' is in the file and in the names of folders: .*, or rename"
