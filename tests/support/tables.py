@@ -50,8 +50,7 @@ def first_of_each(rows, kind=first_word):
     rows = list(rows)
     first = {kind(row): place for place, row in reversed([*enumerate(rows)])}.values()
     return [
-        pytest.param(*as_tuple(row), marks=[pytest.mark.slow] * (place not in first))
-        for place, row in enumerate(rows)
+        (pytest.param if place in first else slow)(*as_tuple(row)) for place, row in enumerate(rows)
     ]
 
 

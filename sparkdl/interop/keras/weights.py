@@ -1,7 +1,6 @@
 """Arrays in weights files: of Keras 3 by groups, of earlier versions by layer names."""
 
 from collections import Counter
-from functools import partial
 
 import h5py
 import numpy as np
@@ -58,8 +57,8 @@ def by_group(file, path, taken):
         counts[place] += 1
     groups = {place: group_of(file, place, path, counts[place]) for place in counts}
     for take, (place, number) in zip(taken, places, strict=True):
-        read = partial(dataset, groups[place], str(number), f"{path}, {place}")
-        arrays.append(read() if take.ours else UNUSED)
+        where = f"{path}, {place}"
+        arrays.append(dataset(groups[place], str(number), where) if take.ours else UNUSED)
     return arrays
 
 
@@ -99,8 +98,8 @@ def by_layer(file, path, taken):
             raise DataError(f"{path}: {layer} must hold {len(indices)} arrays, got {len(names)}")
         order = sorted(indices, key=lambda i: (not taken[i].trained, taken[i].rank))
         for i, name in zip(order, names, strict=True):
-            read = partial(nested_dataset, group, name, f"{path}, layer {layer!r}")
-            arrays[i] = read() if taken[i].ours else UNUSED
+            where = f"{path}, layer {layer!r}"
+            arrays[i] = nested_dataset(group, name, where) if taken[i].ours else UNUSED
     return arrays
 
 

@@ -80,12 +80,12 @@ def keep(node, shapes, sources):
 
 def maximum(node):
     """Returns the maximum of computed inputs, or of one input and a constant number."""
-    return clip_by_constant(node, low=-LARGEST, high=LARGEST) or several("max")(node)
+    return clip_by_constant(node, "low") or several("max")(node)
 
 
 def minimum(node):
     """Returns the minimum likewise; of computed inputs the opposite of the largest opposite."""
-    clipped = clip_by_constant(node, high=LARGEST, low=-LARGEST)
+    clipped = clip_by_constant(node, "high")
     if clipped or len(node.inputs) == 1:
         return clipped or several("max")(node)
     [largest] = several("max")(node)
@@ -94,13 +94,13 @@ def minimum(node):
     return [*opposites, replace(largest, sources=behind), Step(layer=line(scale=-1.0))]
 
 
-def clip_by_constant(node, **bounds):
+def clip_by_constant(node, bound):
     """Returns the Steps of one input, bounded by a constant number; None without a constant.
 
     Parameters
     ----------
-    bounds : number
-        Of a clip; the constant replaces the first one.
+    bound : "low" or "high"
+        Which bound the constant is.
     """
     [*constant] = filter(node.is_constant, range(len(node.inputs)))
     if not constant:
@@ -108,8 +108,9 @@ def clip_by_constant(node, **bounds):
     node.need(len(node.inputs) == 2, "a constant among several inputs")
     value, x = node.constant(constant[0]), 1 - constant[0]
     node.need(value.size == 1 and value.ndim <= len(node.shape(x)) + 1, f"a limit of {value.shape}")
-    bounds[next(iter(bounds))] = float(limit(value).reshape(()))
-    return [Step(layer=nn.Activation({"type": "clip", **bounds}), sources=(x,))]
+    clip = {"type": "clip", "low": -LARGEST, "high": LARGEST}
+    clip[bound] = float(limit(value).reshape(()))
+    return [Step(layer=nn.Activation(clip), sources=(x,))]
 
 
 def several(operation):

@@ -6,7 +6,7 @@ from sparkdl.interop.axis_layers import softmax_layers
 from sparkdl.interop.constant_operands import LARGEST, bound_numbers
 from sparkdl.interop.onnx.choice_translation import CHOICE_RULES
 from sparkdl.interop.onnx.einsum_translation import einsum
-from sparkdl.interop.onnx.forward.windows import same
+from sparkdl.interop.onnx.forward.windows import padding
 from sparkdl.interop.onnx.laid_shapes import FLOATS, place_of
 from sparkdl.interop.onnx.line_translation import of_lines
 from sparkdl.interop.onnx.number_translation import NUMBER_RULES
@@ -232,23 +232,19 @@ def windows(node, axes, size=None):
     kernel = node.attributes["kernel_shape"] if size is None else size
     return {
         "stride": tuple(strides),
-        "padding": padding(node, kernel, strides, dilations),
+        "padding": padding_of(node, kernel, strides, dilations),
         "dilation": tuple(dilations),
     }
 
 
-def padding(node, kernel, strides, dilations):
+def padding_of(node, kernel, strides, dilations):
     """Returns (before, after) of each axis; "same" padding gives ceil(n / stride) windows."""
-    auto, axes = node.attributes.get("auto_pad", "NOTSET"), len(kernel)
-    pads = node.attributes.get("pads", [0] * 2 * axes)
-    if auto in ("NOTSET", "VALID"):
-        pads = pads if auto == "NOTSET" else [0] * 2 * axes
-        return tuple(zip(pads[:axes], pads[axes:], strict=True))
-    node.need(not any(pads), f"auto_pad={auto} with pads")
-    plain = set(dilations) == {1} and node.op != "ConvTranspose"
-    node.need(auto in ("SAME_UPPER", "SAME_LOWER") and plain, f"auto_pad={auto}")
-    lengths = zip(node.shape()[1:], kernel, strides, strict=True)
-    return tuple(same(*each, auto) for each in lengths)
+    auto, pads = node.attributes.get("auto_pad", "NOTSET"), node.attributes.get("pads")
+    if auto not in ("NOTSET", "VALID"):
+        node.need(not any(pads or ()), f"auto_pad={auto} with pads")
+        plain = set(dilations) == {1} and node.op != "ConvTranspose"
+        node.need(auto in ("SAME_UPPER", "SAME_LOWER") and plain, f"auto_pad={auto}")
+    return tuple(padding(node.shape()[1:], kernel, strides, pads, auto))
 
 
 RULES = (

@@ -33,6 +33,7 @@ from sparkdl.nn.networks.stage import Stage
 from sparkdl.training.masters.pipeline_parallel.cuts import best_edges, cut_places
 from tests.nn.example_networks import lenet, mixed
 from tests.nn.networks.test_graph import batch_of, residual
+from tests.support.tables import slow
 
 
 def masked():
@@ -151,7 +152,7 @@ QUICK = {("several inputs and outputs", "auto"), ("masks and weights", "referenc
 
 @pytest.mark.parametrize(
     "name, backend",
-    [pytest.param(*way, marks=pytest.mark.slow) if way not in QUICK else way for way in WAYS],
+    [way if way in QUICK else slow(*way) for way in WAYS],
 )
 def test_stages_have_the_gradient_of_the_whole_network(name, backend):
     conf = NETWORKS[name]()

@@ -126,13 +126,14 @@ def footer_of(path, size):
 
 def _require_in_file(root, columns, schema, path):
     """Returns a file's schema. Raises DataError unless it alone has one column of each name."""
+    of_folders = {*map(str.lower, folder_columns(root, path)[1])}  # as Spark compares names
     for column in columns:
         if f"/{column}=" in path and column not in schema.names:
             raise DataError(
                 f"{path}: has no column {column!r}, which is in the names of folders alone: give "
                 "the DataFrame of spark.read.parquet, which takes it from there"
             )
-        if column.lower() in map(str.lower, folder_columns(root, path)[1]):  # as Spark compares
+        if column.lower() in of_folders:
             raise DataError(
                 f"{path}: column {column!r} is in the file and in the names of folders: give the "
                 "DataFrame of spark.read.parquet, which takes that of the folders, or rename one"

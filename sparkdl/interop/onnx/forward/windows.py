@@ -42,11 +42,7 @@ class Windows:
         axes = len(sizes)
         strides, dilations = (tuple(given or [1] * axes) for given in (strides, dilations))
         spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-        if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-            pairs = [same(*each, auto_pad) for each in zip(sizes, spans, strides, strict=True)]
-        else:
-            pads = [0] * 2 * axes if pads is None or auto_pad == "VALID" else pads
-            pairs = list(zip(pads[:axes], pads[axes:], strict=True))
+        pairs = padding(sizes, spans, strides, pads, auto_pad)
         rows = zip(sizes, spans, strides, pairs, strict=True)
         counts = tuple(count(*each, ceil) for each in rows)
         return cls(tuple(kernel), strides, dilations, tuple(pairs), tuple(sizes), counts)
@@ -95,6 +91,15 @@ class Windows:
             y[(..., *self.numbers_at(place))] += parts[place]
         inner = [slice(b, b + size) for b, size in zip(before, self.sizes, strict=True)]
         return y[(..., *inner)]
+
+
+def padding(sizes, spans, strides, pads, auto_pad):
+    """Returns [(before, after)] of each axis for windows that span so many places."""
+    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        return [same(*each, auto_pad) for each in zip(sizes, spans, strides, strict=True)]
+    axes = len(spans)
+    pads = [0] * 2 * axes if pads is None or auto_pad == "VALID" else pads
+    return list(zip(pads[:axes], pads[axes:], strict=True))
 
 
 def same(size, span, stride, auto_pad):

@@ -16,6 +16,7 @@ from sparkdl.data.readers.encodings.java_objects import read_object
 from sparkdl.data.readers.sequence_file import writer
 from sparkdl.errors import ConfigError, DataError
 from tests.data.sources import read
+from tests.support.tables import slow
 
 X = np.random.default_rng(4).integers(0, 256, (40, 3, 4, 5)).astype(np.uint8)
 Y = np.arange(40) * 7 % 300
@@ -95,9 +96,7 @@ COMPRESSIONS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "size", [None, pytest.param(1, marks=pytest.mark.slow), 50, 333, 5000], ids=str
-)
+@pytest.mark.parametrize("size", [None, slow(1), 50, 333, 5000], ids=str)
 @pytest.mark.parametrize("options", COMPRESSIONS, ids=str)
 def test_wherever_it_is_cut_each_record_is_read_once(tmp_path, monkeypatch, options, size):
     monkeypatch.setattr(writer, "SYNC_INTERVAL", 300)

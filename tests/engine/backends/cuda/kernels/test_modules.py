@@ -71,7 +71,7 @@ QUICK = {"gemm.cu", "softmax.cu"}  # files; to compile all takes too long
 ROWS = [(file, types, (9, 0)) for file, rows in FAMILIES.items() for types in rows]
 ROWS = [row if row[0] in QUICK else slow(*row) for row in ROWS]
 OTHERS = [(file, rows[0], c) for file, rows in FAMILIES.items() for c in ((8, 0), (10, 0))]
-ROWS += [pytest.param(*row, marks=pytest.mark.slow) for row in OTHERS]
+ROWS += [slow(*row) for row in OTHERS]
 
 
 @pytest.fixture(scope="module", autouse=True)
