@@ -31,6 +31,7 @@ CEIL = {"kernel_shape": [2, 3], "strides": [2, 2], "ceil_mode": 1, "pads": [1, 1
 UP = [node("Upsample", "x", "s", mode="linear")]
 APART = {"kernel_shape": [2, 2], "dilations": [1, 2]}
 SAME = {"auto_pad": "SAME_UPPER"}
+SPARSE = {"kernel_shape": [1, 1], "strides": [1, 5]}
 YES = {"c": np.array(True)}
 LSTM = {"w": drawn(4, 1, 12, 4), "r": drawn(5, 1, 12, 3)}
 
@@ -120,6 +121,9 @@ def cases():
     yield [node("Conv", "x", "w", group=2, pads=[0, 1, 1, 0])], IMAGE[:, [0, 1, 2, 0]], pairs, 18
     wide = {"w": drawn(6, 6, 2, 3, 2)}
     yield [node("Conv", "x", "w", group=2)], IMAGE[:, [0, 1, 2, 0]], wide, 18
+    for pad in ("SAME_UPPER", "SAME_LOWER"):  # with the last place in no window
+        gaps = {"kernel_shape": [1, 1], "strides": [2, 3], "auto_pad": pad}
+        yield [node("AveragePool", "x", **gaps)], IMAGE, {}, 19
 
 
 CASES = list(cases())
@@ -157,6 +161,10 @@ def test_numbers_are_those_of_onnxruntime(row, tmp_path):
         ([node("Resize", "x", "s")], LESS, 10, "a Resize of opset 10 to fewer pixels"),
         *(
             ([node(op, "x", **APART, **SAME)], {}, 19, "SAME_UPPER with dilations=.1, 2. is not")
+            for op in ("AveragePool", "LpPool", "MaxPool")
+        ),
+        *(
+            ([node(op, "x", **SAME, **SPARSE)], {}, 19, "SAME_UPPER that leaves out 4 of 5 places")
             for op in ("AveragePool", "LpPool", "MaxPool")
         ),
         (

@@ -602,6 +602,11 @@ REFUSED = {
         IMAGE,
         {},
     ),
+    "same_sparse": (
+        [node("AveragePool", "x", kernel_shape=[1, 1], strides=[3, 2], auto_pad="SAME_UPPER")],
+        IMAGE,
+        {},
+    ),
     "same_dilated": (
         [node("MaxPool", "x", kernel_shape=[2, 2], dilations=[1, 2], auto_pad="SAME_LOWER")],
         IMAGE,

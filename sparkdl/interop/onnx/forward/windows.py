@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 
+from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.forward.shapes import need_room
 
 PADDINGS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -103,9 +104,19 @@ def padding(sizes, spans, strides, pads, auto_pad):
 
 
 def same(size, span, stride, auto_pad):
-    """Returns (before, after) padding that gives ceil(size / stride) windows."""
-    total = max((-(-size // stride) - 1) * stride + span - size, 0)
-    less, more = total // 2, total - total // 2
+    """Returns (before, after) padding that gives ceil(size / stride) windows.
+
+    Raises
+    ------
+    UnsupportedError
+        If two or more places are in no window: onnx's reference leaves out the last ones,
+        onnxruntime some at both ends, how many depends on the operation.
+    """
+    total = (-(-size // stride) - 1) * stride + span - size
+    if total < -1:
+        left = f"leaves out {-total} of {size} places, by a stride of {stride},"
+        raise UnsupportedError(f"auto_pad={auto_pad} that {left} is not supported")
+    less, more = max(total, 0) // 2, max(total + 1, 0) // 2
     return (less, more) if auto_pad == "SAME_UPPER" else (more, less)
 
 
