@@ -106,7 +106,8 @@ EXPORTS = {
         ValidationReport WorkerFigures WrongExample""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
-        NoSlots OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",
+        NoSlots NothingToEvaluate OperandError PeerError ShapeError SparkdlError UnsupportedError
+        WorkerError""",
 }
 # Names of other parts, for the errors of those who look for them here.
 ELSEWHERE = {

@@ -14,6 +14,7 @@ __all__ = [
     "LostRecords",
     "NoRecords",
     "NoSlots",
+    "NothingToEvaluate",
     "OperandError",
     "PeerError",
     "ShapeError",
@@ -58,6 +59,10 @@ class DataError(SparkdlError, ValueError):
 
 class NoRecords(DataError):
     """There are no records to train on."""
+
+
+class NothingToEvaluate(DataError):
+    """There are no records to evaluate on."""
 
 
 class CheckpointError(SparkdlError, ValueError):

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from sparkdl.errors import ConfigError, NoRecords
+from sparkdl.errors import ConfigError, NoRecords, NothingToEvaluate
 from sparkdl.ml.checkpoint_folders import claimed_folder, folder_to_resume
 from sparkdl.ml.params import FitParams
 from sparkdl.ml.rows import (
@@ -84,16 +84,18 @@ def fit_network(
 
 @contextmanager
 def naming_marks(stage: FitParams) -> Iterator[None]:
-    """Adds the column that marks validation rows to the error of a fit with no rows to train on."""
+    """Adds the column that marks validation rows to the error of a fit that lacks rows."""
     try:
         yield
-    except NoRecords as error:
+    except (NoRecords, NothingToEvaluate) as error:
         marks = indicator_column(stage)
         if marks is None:
             raise
-        raise NoRecords(
-            f"{error}; a fit trains on the rows where column {marks!r}, the "
-            "validationIndicatorCol, is false or null"
+        trains = isinstance(error, NoRecords)
+        does, value = ("trains", "false or null") if trains else ("evaluates", "true")
+        raise type(error)(
+            f"{error}; a fit {does} on the rows where column {marks!r}, the "
+            f"validationIndicatorCol, is {value}; mark others, or leave it out"
         ) from None
 
 

@@ -8,7 +8,7 @@ from sparkdl.data.batches.batch import POSITION_BITS, Batch
 from sparkdl.data.batches.record_order import sort_records
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import check_batches
-from sparkdl.errors import DataError, NoRecords
+from sparkdl.errors import NoRecords, NothingToEvaluate
 from sparkdl.spark.inference.predictions import sound
 from sparkdl.spark.jobs.job import job
 from sparkdl.spark.records.row_order import is_in_order
@@ -37,7 +37,7 @@ def read_records(sc, records, conf, purpose):
         with job(sc, "records of all trials", f"reading the data to {purpose}"):
             batches = list(sound(records.batches(sc, schema).collect()))
     if not sum(map(len, batches)):
-        error = NoRecords if purpose == "train on" else DataError
+        error = NoRecords if purpose == "train on" else NothingToEvaluate
         raise error(f"there are no records to {purpose}: every partition is empty")
     if isinstance(data, RDD) and not is_in_order(data):
         batches = sort_partitions(batches)

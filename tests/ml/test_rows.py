@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import functions as F
 
-from sparkdl.errors import ConfigError, DataError, NoRecords
+from sparkdl.errors import ConfigError, DataError, NoRecords, NothingToEvaluate
 from sparkdl.ml import SparkNetworkClassifier
 from tests.ml.conftest import SMALL
 from tests.ml.frames import classes_conf
@@ -69,11 +69,22 @@ def test_they_are_two_where_spark_tells_them_apart(data, case_sensitive):
     assert model.evaluate(every).figures() == expected.evaluate(data).figures()
 
 
-def test_a_column_that_marks_all_rows_for_validation_is_named(data):
-    every = data.withColumn("apart", F.lit(True))
+MARKS = {
+    "all": ("true", NoRecords, "train on: every .* trains .* 'apart', .* false or null"),
+    "none": ("false", NothingToEvaluate, "evaluate on: every .* evaluates .* 'apart', .* true"),
+    "none of weight": ("w = 0", NothingToEvaluate, "weight of each is 0; .* 'apart', "),
+}
+
+
+@pytest.mark.parametrize("marked", MARKS)
+def test_a_column_that_marks_all_rows_or_none_is_named(marked, data):
+    column, kind, message = MARKS[marked]
     one = SparkNetworkClassifier(network=classes_conf(), **OPTIONS)
-    with pytest.raises(NoRecords, match="every partition is empty; .* column 'apart', the vali"):
-        one.fit(every)
+    with pytest.raises(kind, match=message):
+        one.fit(data.withColumn("apart", F.expr(column)))
+
+
+def test_no_column_is_named_where_none_marks_rows(data):
     one = SparkNetworkClassifier(network=classes_conf(), **SMALL)
     with pytest.raises(NoRecords, match="every partition is empty$"):
         one.fit(data.filter("id < 0"))

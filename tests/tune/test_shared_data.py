@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Arrays
-from sparkdl.errors import DataError, NoRecords
+from sparkdl.errors import NoRecords, NothingToEvaluate
 from sparkdl.nn import NetworkConf, Output
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.tune.shared_data import read_records
 
 CONF = NetworkConf(input_shape=(2,), layers=[Output(units=2)])
-EMPTY = {"train on": NoRecords, "evaluate on": DataError}
+EMPTY = {"train on": NoRecords, "evaluate on": NothingToEvaluate}
 
 
 @pytest.mark.parametrize("purpose", EMPTY)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import NUMBERING, STANDS_FOR_NONE
-from sparkdl.errors import DataError, NoRecords
+from sparkdl.errors import DataError, NoRecords, NothingToEvaluate
 
 log = logging.getLogger(__name__)
 ROUNDING = 1e-5  # of labels that another network has computed
@@ -90,14 +90,14 @@ def check_labels(schema: Any, found: Iterable[LabelFacts]) -> None:
 
 
 def require_weight(found: Iterable[LabelFacts]) -> None:
-    """Raises DataError, as nothing is evaluated, unless the weight of some is above 0."""
+    """Raises NothingToEvaluate unless the weight of some is above 0."""
     if not any(facts.has_weight for facts in found):
         raise nothing_to_evaluate(f": {NO_WEIGHT}")
 
 
-def nothing_to_evaluate(why: str = "") -> DataError:
+def nothing_to_evaluate(why: str = "") -> NothingToEvaluate:
     """Returns the error of an evaluation in which no record counts; `why` tells the reason."""
-    return DataError(f"there are no records to evaluate on{why}")
+    return NothingToEvaluate(f"there are no records to evaluate on{why}")
 
 
 def require_shares(labels: str, values: list[float]) -> None:
