@@ -15,6 +15,22 @@ def limit(values):
     return np.where(np.isinf(values), values, np.clip(values, LOWEST, -LOWEST))
 
 
+def lower_bound(value):
+    """Returns a constant as a number that bounds from below.
+
+    Minus infinity bounds nothing; finite numbers below LOWEST are LOWEST, as in sums of masks.
+    """
+    value = float(np.reshape(value, ()))
+    return -LARGEST if value == -np.inf else max(value, float(LOWEST))
+
+
+def upper_bound(value):
+    return -lower_bound(-value)
+
+
+BOUNDS = {"low": lower_bound, "high": upper_bound}
+
+
 def add(node):
     return constant_operand(node, "shift", bound_numbers) or element_wise(node, "add")
 
@@ -109,7 +125,7 @@ def clip_by_constant(node, bound):
     value, x = node.constant(constant[0]), 1 - constant[0]
     node.need(value.size == 1 and value.ndim <= len(node.shape(x)) + 1, f"a limit of {value.shape}")
     clip = {"type": "clip", "low": -LARGEST, "high": LARGEST}
-    clip[bound] = float(limit(value).reshape(()))
+    clip[bound] = BOUNDS[bound](value)
     return [Step(layer=nn.Activation(clip), sources=(x,))]
 
 

@@ -10,7 +10,11 @@ from sparkdl.interop.onnx.forward.windows import padding
 from sparkdl.interop.onnx.laid_shapes import FLOATS, place_of
 from sparkdl.interop.onnx.line_translation import of_lines
 from sparkdl.interop.onnx.number_translation import NUMBER_RULES
-from sparkdl.interop.onnx.operand_translation import OPERAND_RULES, limit
+from sparkdl.interop.onnx.operand_translation import (
+    OPERAND_RULES,
+    lower_bound,
+    upper_bound,
+)
 from sparkdl.interop.onnx.plain_nodes import array_of, beside_batch
 from sparkdl.interop.onnx.recurrent_translation import RECURRENT_RULES
 from sparkdl.interop.onnx.resampling_translation import RESAMPLING_RULES
@@ -35,8 +39,8 @@ def activation(**options):
 
 def clip(node):
     node.shape()
-    bounds = zip((1, 2), (-LARGEST, LARGEST), strict=True)
-    low, high = (float(limit(node.constant(i))) if node.has(i) else most for i, most in bounds)
+    low = lower_bound(node.constant(1)) if node.has(1) else -LARGEST
+    high = upper_bound(node.constant(2)) if node.has(2) else LARGEST
     node.need(low <= high, f"bounds {low} and {high}")
     return [Step(layer=nn.Activation({"type": "clip", "low": low, "high": high}))]
 

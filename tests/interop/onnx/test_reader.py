@@ -638,6 +638,15 @@ def test_outputs_are_those_of_onnxruntime(name, opset, tmp_path):
         np.testing.assert_allclose(y, theirs, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(("op", "sign"), [("Max", -1), ("Min", 1), ("Clip", -1)])
+def test_bounds_may_be_any_number(op, sign, tmp_path):
+    x = drawn(0, 2, 5)
+    for number in (0.25, 1e25, -1e25, sign * np.finfo(np.float32).max, sign * np.inf):
+        made = model([node(op, "x", "c")], (5,), {"c": np.array(number, np.float32)})
+        y = read_onnx(saved(made, tmp_path)).run(x)["y"]
+        np.testing.assert_array_equal(y, expected(made, x))
+
+
 SIGNED = {
     "reciprocal": [node("Reciprocal", "x")],
     "sqrt": [node("Sqrt", "x")],
