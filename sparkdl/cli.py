@@ -7,6 +7,7 @@ import sys
 import sparkdl
 from sparkdl.commands import standard_output
 from sparkdl.commands.caffe.flags import add_flags
+from sparkdl.commands.options.argument_parser import ArgumentParser
 from sparkdl.errors import SparkdlError
 
 DATA = """the data, by type and options as in a run configuration: Digits, or
@@ -67,7 +68,7 @@ def tell(options, text, code):
 
 def parser():
     """Returns the parser of the command line."""
-    top = argparse.ArgumentParser(prog="sparkdl", description="Deep learning on Spark.")
+    top = ArgumentParser(prog="sparkdl", description="Deep learning on Spark.")
     top.add_argument("--version", action="version", version=f"sparkdl {sparkdl.__version__}")
     commands = top.add_subparsers(title="commands", dest="command", required=True)
     adds = add_demo, add_train, add_evaluate, add_predict, add_features, add_summary, add_time
@@ -245,6 +246,19 @@ def configuration(one, text="a run configuration (YAML)", required=True):
     one.add_argument("--conf", required=required, metavar="FILE", help=text)
     setting = "set an option: training.averaging_frequency=10; may be repeated"
     one.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=setting)
+    one.other_options = options_of_a_run
+
+
+def options_of_a_run():
+    """Returns {"--epochs": "--set epochs=..."} of a run configuration."""
+    from sparkdl.commands.options.run_conf import setting_paths
+
+    return {option(name): f"--set {path}=..." for name, path in setting_paths().items()}
+
+
+def option(name):
+    """Returns "--batch-size" for "batch_size"."""
+    return f"--{name.replace('_', '-')}"
 
 
 def model_and_data(one):

@@ -96,14 +96,18 @@ def foreign_advice(word, known, family, kinds):
     """Returns the advice for a name in another system, without case and separators, or ""."""
     options = [option for option in foreign.words(word, family) if option in known]
     if options:
-        return f"; did you mean {' or '.join(map(repr, options))}?{foreign.note(word, family)}"
+        return did_you_mean(options) + foreign.note(word, family)
     cure = cure_for(word, kinds)
     return f"; {cure}" if cure else ""
 
 
 def alike_advice(name, known):
-    matches = nearest(name, known)
-    return f"; did you mean {' or '.join(map(repr, matches))}?" if matches else ""
+    return did_you_mean(nearest(name, known))
+
+
+def did_you_mean(names):
+    """Returns "; did you mean 'a' or 'b'?", or "" if there are no names."""
+    return f"; did you mean {' or '.join(map(repr, names))}?" if names else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:

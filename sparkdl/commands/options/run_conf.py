@@ -146,3 +146,19 @@ def section(key, value):
         return SECTIONS[key](value) if key in SECTIONS else value
     except SparkdlError as error:
         raise type(error)(f"{key}: {error}") from error
+
+
+def setting_paths():
+    """Returns {option: its path for --set} of a run and its sections other than the network.
+
+    The options of the training are those of ParameterAveraging.
+    """
+    sections = {
+        "": RunConf,
+        "spark.": SparkOptions,
+        "data.": DataSets,
+        "checkpoints.": Checkpoints,
+        "training.": ParameterAveraging,
+    }
+    paths = [(each.name, start) for start, kind in sections.items() for each in fields(kind)]
+    return {name: start + name for name, start in reversed(paths)}
