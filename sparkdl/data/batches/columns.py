@@ -278,7 +278,7 @@ def units_for(label):
         return ""
     if label < 0:
         return f"; {NUMBERING}; {STANDS_FOR_NONE}"
-    return f"; Output.units must be {int(label) + 1} for it at least, or {NUMBERING}"
+    return f"; {NUMBERING}, or raise Output.units to {int(label) + 1} at least"
 
 
 def vocabulary_for(number):
