@@ -212,7 +212,7 @@ OFFENCES = [
     (([[1, 2, 3], [4, 5]], 1), "features must be numbers in rows of one length, got list"),
     ((ok, 12), r"label must be in \[0, 4\), got 12; number classes .*, or raise .*units to 13 at"),
     ((ok, -1), r"label must be in \[0, 4\), got -1; number classes .*StringIndexer does; .*ignore"),
-    ((ok, np.int64(4)), r"label must be in \[0, 4\), got 4; number classes from 0 on, as StringInd"),
+    ((ok, np.int64(4)), r"label must be in \[0, 4\), got 4; number classes from 0 on, as "),
     ((ok, float("inf")), r"label must be in \[0, 4\), got inf"),
     ((ok, 2.5), "label must be a whole number, got 2.5"),
     ((ok, float("nan")), "label must be a whole number, got nan"),
