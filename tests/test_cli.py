@@ -85,6 +85,10 @@ MISTAKES = [
     (["train", "--conf", "run.yaml", "--report", "run.yaml/fit.html"], "run.yaml is a file"),
     (["evaluate", "--model", "none", "--data", "Digits"], "none: there is no such model"),
     (["evaluate", "--model", "none", "--data", "Digit"], "did you mean 'Digits'?"),
+    (
+        ["evaluate", "--model", "none", "--data", "{type: [Digits}"],
+        "--data: not valid YAML: line 1, column 15: expected ',' or ']', but got '}', while",
+    ),
     (["predict", "--model", "m", "--data", "Digits", "--output", "run.yaml"], "is there already"),
     ([*EVALUATE, "--device", "gpu"], f"{DEVICE}, got 'gpu'"),
     ([*PREDICT, "--device", "GPU"], f"{DEVICE}, got 'GPU'"),

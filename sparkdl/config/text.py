@@ -43,21 +43,24 @@ def to_yaml(options: dict[str, Any]) -> str:
     return yaml.safe_dump(options, sort_keys=False, default_flow_style=None, width=100)
 
 
-def from_yaml(text):
+def from_yaml(text, before=0):
     """Returns the mapping in a YAML text.
 
-    Raises ConfigError with line and column if it is not valid YAML.
+    Raises ConfigError with line and column if it is not valid YAML; columns do not count the first
+    `before` characters.
     """
     import yaml
 
-    from sparkdl.config.yaml_loader import load
+    from sparkdl.config.yaml_loader import describe, load
 
     check_length(text, "YAML")
     try:
         return mapping(load(text), "YAML")
     except ConfigError:
         raise
-    except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except yaml.YAMLError as error:
+        raise ConfigError(f"not valid YAML: {cut(describe(error, text, before))}") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ConfigError(f"not valid YAML: {cut(error)}") from error
 
 

@@ -79,6 +79,34 @@ def load(text):
         loader.dispose()
 
 
+def describe(error, text, before=0):
+    """Returns what is wrong with a YAML text, and in which line and column, in one sentence.
+
+    Parameters
+    ----------
+    error : yaml.YAMLError
+    text : str
+    before : int
+        Number of characters before the user's own in the first line, which do not count.
+    """
+    if isinstance(error, yaml.reader.ReaderError):
+        line, start = text.count("\n", 0, error.position), text.rfind("\n", 0, error.position) + 1
+        where = place(line, error.position - start, before)
+        return f"{where}: found character {error.character:#x}, {error.reason}"
+    mark, start = error.problem_mark or error.context_mark, error.context_mark
+    said = [f"{place(mark.line, mark.column, before)}: {error.problem}"]
+    if error.context:
+        is_apart = start is not None and start is not mark
+        since = f" from {place(start.line, start.column, before)}" if is_apart else ""
+        said.append(f"{error.context}{since}")
+    return ", ".join(said)
+
+
+def place(line, column, before):
+    """Returns "line 1, column 1" for (0, 0)."""
+    return f"line {line + 1}, column {column + 1 - (before if line == 0 else 0)}"
+
+
 def measure(node, known):
     """Returns (nodes, levels) of `node` with aliases expanded.
 

@@ -73,6 +73,39 @@ def test_refuses(case):
     assert message in str(caught.value)
 
 
+BROKEN = {
+    "a list that does not end": (
+        "a: 1\nb: [1, 2\nc: : 3\n",
+        "line 3, column 2: expected ',' or ']', but got ':', while parsing a flow sequence from line 2"
+        ", column 4",
+    ),
+    "a mapping that does not end": ("{type:", "line 1, column 7: expected the node content, but"),
+    "a tab": (
+        "a:\n\tb: 1\n",
+        "line 2, column 1: found character '\\t' that cannot start any token",
+    ),
+    "two keys in a line": ("a: b: c", "line 1, column 5: mapping values are not allowed here"),
+    "a control character": ("a: 1\nb: x\x07", "line 2, column 5: found character 0x7, special "),
+    "one at the start": ("\x00", "line 1, column 1: found character 0x0, special characters are"),
+    "a name that is not there": ("a:\n  - *x", "line 2, column 5: found undefined alias 'x'"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_yaml_is_one_sentence_with_its_place(case):
+    document, message = BROKEN[case]
+    with pytest.raises(ConfigError) as caught:
+        text.from_yaml(document)
+    assert str(caught.value).startswith(f"not valid YAML: {message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_characters_before_the_text_do_not_count_in_its_columns():
+    for document, place in (("value: [1", "line 1, column 3"), ("value: [\n:", "line 2, column 1")):
+        with pytest.raises(ConfigError, match=f"not valid YAML: {place}: expected"):
+            text.from_yaml(document, before=len("value: "))
+
+
 def test_json_refuses_numbers_that_json_has_not():
     with pytest.raises(ValueError):
         text.to_json({"a": float("nan")})

@@ -2,10 +2,15 @@
 
 from sparkdl.config import text
 from sparkdl.data import Source
+from sparkdl.errors import ConfigError
 
 
 def parse_data(written):
     """Parses a Source such as "Digits" or "{type: LMDB, path: digits_lmdb}"."""
     if not written.lstrip().startswith("{"):
         return Source.from_dict({"type": written})
-    return Source.from_dict(text.from_yaml(written))
+    try:
+        options = text.from_yaml(written)
+    except ConfigError as error:
+        raise ConfigError(f"--data: {error}") from error
+    return Source.from_dict(options)

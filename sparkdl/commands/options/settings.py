@@ -28,8 +28,9 @@ def apply(options, setting):
 
 def parse_value(path, value):
     """Parses the YAML of a value; an error names the path that it is for."""
+    key = "value: "
     try:
-        return text.from_yaml(f"value: {value}")["value"]
+        return text.from_yaml(f"{key}{value}", before=len(key))["value"]
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 

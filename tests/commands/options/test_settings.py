@@ -46,7 +46,7 @@ REFUSED = [
     ("network.layers.last.units=5", "must end in a number from 0 to 1, got 'last'"),
     ("network.layers.²=3", "must end in a number from 0 to 1, got '²'"),
     ("network.layers.9=5", "must end in a number from 0 to 1, got '9'"),
-    ("epochs={", "epochs: not valid YAML"),
+    ("epochs={", "epochs: not valid YAML: line 1, column 2: expected the node content"),
     ("epochs=010", "epochs: value must be a decimal number without leading zeros"),
 ]
 
