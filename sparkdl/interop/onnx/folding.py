@@ -15,6 +15,7 @@ from sparkdl.interop.onnx.laid_shapes import lengths_of
 from sparkdl.interop.onnx.messages import array_of
 
 SIZES = (1, 2, 3, 7)  # sizes of batches
+OUTPUT = "an output"  # among the readers of a tensor
 ALL = 2**31 - 1  # ends of slices from this on are the end of the axis
 MOST = 2**26  # largest size of a computed constant
 MOVING = {
@@ -54,7 +55,7 @@ class Constants(dict):
     def __init__(self, graph, path, opset):
         super().__init__({tensor.name: array_of(tensor, path) for tensor in graph.initializer})
         self.path, self.opset, self.of_batch, self.origins = path, opset, {}, {}
-        self.readers = {}
+        self.readers = {value.name: {OUTPUT} for value in graph.output}
         for proto in graph.node:
             for name in proto.input:
                 self.readers.setdefault(name, set()).add(proto.op_type)

@@ -28,6 +28,7 @@ class OnnxNode:
     bits : set of str
         Those among them that are booleans, or integers 0 and 1 made of booleans.
     readers : {tensor: set of operations that read it}
+        OUTPUT is among those of the outputs of the graph.
     """
 
     op: str

@@ -98,6 +98,11 @@ REFUSED = {
         {"p": np.array([0, 0, 1, 0, 0, 0, 0, 0]), "c": np.array(-np.inf, np.float32)},
         "margins of -inf",
     ),
+    "infinite margins that are an output": (
+        [node("Pad", "x", "p", "c"), node("MaxPool", "y", to="z", kernel_shape=[2, 2])],
+        {"p": np.array([0, 0, 1, 0, 0, 0, 0, 0]), "c": np.array(-np.inf, np.float32)},
+        "margins of -inf",
+    ),
     "smoothing": (
         [node("Resize", "x", "", "k", mode="linear", antialias=1)],
         {"k": np.array([1, 1, 0.5, 0.5], np.float32)},
