@@ -8,12 +8,14 @@ import sparkdl
 from sparkdl.commands import standard_output
 from sparkdl.commands.caffe.flags import add_flags
 from sparkdl.commands.options.argument_parser import ArgumentParser
-from sparkdl.errors import SparkdlError
+from sparkdl.errors import ConfigError, SparkdlError
 
 DATA = """the data, by type and options as in a run configuration: Digits, or
 "{type: Digits, part: test}", "{type: LMDB, path: digits_lmdb, scale: 0.00390625}",
 "{type: Parquet, path: digits.parquet, features: pixels, label: digit}"
 """
+PATHS = "conf", "model", "resume", "report", "log", "output", "mean", "archive", "py_files"
+PATHS += ("properties",)
 
 
 def main(arguments=None):
@@ -39,12 +41,20 @@ def run(arguments, options):
     """Parses the arguments into the namespace `options`, and runs the command."""
     try:
         parser().parse_args(arguments, options)
+        check_paths(options)
         module = importlib.import_module(f"sparkdl.commands.{options.module}")
         getattr(module, options.command)(options)
     except SystemExit:  # after --help, or the code of another program
         print(end="", flush=True)
         raise
     print(end="", flush=True)  # nothing where there is no stdout
+
+
+def check_paths(options):
+    """Raises ConfigError for an option of a path that is empty."""
+    for name in () if options.command == "caffe" else PATHS:
+        if getattr(options, name, None) == "":
+            raise ConfigError(f"{option(name)} must be a path that is not empty, got ''")
 
 
 def code_without_output(options, error):
@@ -128,7 +138,8 @@ def add_features(commands):
         "write the outputs of a model's layers for each record, as Parquet",
     )
     model_and_data(one)
-    one.add_argument("--layers", nargs="+", required=True, help="names, such as dense_1")
+    names = {"nargs": "+", "metavar": "NAME", "help": "names, such as dense_1"}
+    one.add_argument("--layers", required=True, **names)
     output(one, "folder for the Parquet files", required=True)
 
 
@@ -184,7 +195,8 @@ def add_convert(commands):
     text = "convert the records of any source to an LMDB, Parquet or SequenceFiles"
     one = command(commands, "convert", "convert", text)
     one.add_argument("--data", required=True, help=DATA)
-    one.add_argument("--to", choices=["LMDB", "Parquet", "SequenceFiles"], default="LMDB")
+    formats = {"choices": ["LMDB", "Parquet", "SequenceFiles"], "default": "LMDB"}
+    one.add_argument("--to", help="format to write (LMDB)", **formats)
     output(one, "new folder to write, local or a URI")
     one.add_argument(
         "--shape", metavar="C,H,W", help="shape of a record, if it is stored as a flat row"

@@ -74,9 +74,20 @@ MISTAKES = [
         ["train", "--conf", "run.yaml", "--log", "model"],
         "--log must be outside of",
     ),
+    *(
+        ([*arguments, ""], f"{arguments[-1]} must be a path that is not empty, got ''")
+        for arguments in (
+            ["train", "--conf"],
+            ["train", "--conf", "run.yaml", "--log"],
+            ["train", "--conf", "run.yaml", "--resume"],
+            ["evaluate", "--data", "Digits", "--model"],
+            ["demo", "--output"],
+            ["submit", "--master", "yarn", "train", "--py-files"],
+        )
+    ),
     (
-        ["train", "--conf", "run.yaml", "--log", ""],
-        "--log must be a path that is not empty",
+        ["convert", "--data", "Digits"],
+        "convert: --output or --mean must be given: there is nothing",
     ),
     (
         ["train", "--conf", "run.yaml", "--report", "."],
@@ -234,6 +245,23 @@ def test_with_standard_error_closed_nothing_else_holds_its_sentences(command, tm
     closed = ["sh", "-c", 'exec "$@" 2>&-', "sh", *program]
     done = subprocess.run(closed, capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
+
+
+def all_options(parser):
+    """Yields (command, action) of all commands."""
+    for action in parser._actions:
+        for name, one in action.choices.items() if action.dest == "command" else ():
+            yield from ((name, each) for each in one._actions)
+
+
+def test_every_option_is_explained_and_every_path_is_checked():
+    found = [(name, each) for name, each in all_options(cli.parser()) if name != "caffe"]
+    assert len(found) > 60
+    assert [(name, each.dest) for name, each in found if not each.help] == []
+    paths = {each.dest for _, each in found if each.metavar in ("PATH", "FILE", "FOLDER")}
+    assert paths - set(cli.PATHS) == {"files", "folders"}  # lists
+    metavars = {each.metavar for _, each in found if each.nargs == "+"}
+    assert metavars == {"NAME", "FILE", "FOLDER", "COMMAND"}
 
 
 def test_demo_has_the_defaults_of_its_run():

@@ -16,10 +16,7 @@ WRITERS = {
 def convert(arguments):
     """Reads every record once, in order, and writes it."""
     if arguments.output is None and arguments.mean is None:
-        raise ConfigError("sparkdl convert needs --output or --mean: there is nothing to write")
-    for name in ("output", "mean"):
-        if getattr(arguments, name) == "":
-            raise ConfigError(f"--{name} must be a path that is not empty, got ''")
+        raise ConfigError("--output or --mean must be given: there is nothing else to write")
     data = parse_data(arguments.data)
     data.check()
     mean = None if arguments.mean is None else ImageMean(arguments.mean, arguments.output)

@@ -13,7 +13,7 @@ def demo(arguments):
     count = f"{conf.network.parameter_count:,} parameters"
     print(f"LeNet, {count}, learns 8,000 digits on {conf.spark.master}", flush=True)
     with session(conf.spark.master, conf.spark.config, conf.spark.name) as spark:
-        net = fit(spark, conf, show=True)
+        net = fit(spark, conf)
     data = "--data '{type: Digits, part: test}'"
     print(f"use it: python -m sparkdl evaluate --model {conf.output} {data}", flush=True)
     return net

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.commands.options.output_paths import check_outside
 from sparkdl.data import files
-from sparkdl.errors import DataError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.caffe.messages import blobs
 
 OF_CAFFE = ".binaryproto"
@@ -32,6 +32,7 @@ class ImageMean:
         files.check_file(path)
         if output is not None:
             check_outside("--mean", path, output, "the folder of the records")
+        files.check_free(path, ConfigError)
         self.path, self.total = path, None
 
     def add(self, x, where):

@@ -4,7 +4,6 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from sparkdl.commands.options.run_conf import RunConf
-from sparkdl.errors import ConfigError
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
 from sparkdl.training.fit.network_fit import load_to_resume
@@ -21,8 +20,6 @@ def train(arguments):
     conf.check()
     if arguments.resume is not None:
         load_to_resume(conf.network, arguments.resume)
-    if arguments.log == "":
-        raise ConfigError("--log must be a path that is not empty, got ''")
     for name in ("report", "log"):
         if getattr(arguments, name) is not None:
             conf.check_outside(f"--{name}", getattr(arguments, name))
@@ -54,22 +51,20 @@ def watch(arguments, output, stack):
     return listeners
 
 
-def fit(spark, conf, resume=None, show=None, listeners=()):
+def fit(spark, conf, resume=None, listeners=()):
     """Trains as `conf` says, prints the results, saves the model and returns it.
 
     Parameters
     ----------
-    show : bool or None
-        Whether to draw the progress bar; None: only on a terminal or notebook.
     listeners : sequence of Listener
-        Listeners besides the progress bar.
+        Listeners besides the progress bar, which is drawn on a terminal only.
     """
     net = SparkNetwork(spark, conf.network, conf.training)
     history = net.fit(
         conf.data.train,
         conf.epochs,
         validation=conf.data.validation,
-        listeners=[ProgressBar(show=show), *listeners],
+        listeners=[ProgressBar(), *listeners],
         checkpoints=conf.checkpoints,
         resume=resume,
     )

@@ -143,7 +143,7 @@ def test_cifar(tmp_path):
 
 def test_what_cannot_be_is_refused(tmp_path):
     data = cifar(tmp_path / "a.bin")
-    with pytest.raises(ConfigError, match="needs --output or --mean"):
+    with pytest.raises(ConfigError, match="--output or --mean must be given: there"):
         convert(data)
     with pytest.raises(ConfigError, match="--mean must be a path that is not empty, got ''"):
         convert(data, tmp_path / "db", "--mean", "")
@@ -184,6 +184,7 @@ MEANS = {
         "mean.binaryproto",
         r"holds images \(C, H, W\), got \(3072,\); give --shape",
     ),
+    "a file that is there": ("a.bin", "a.bin: something is there already; remove it or choose"),
     "a folder": ("folder", "folder: must be the path of a file, got a folder"),
     "below a file": ("a.bin/mean.npy", "cannot be written, .*a.bin is a file"),
     "the records": ("out", "--mean must be outside of out, the folder of the records, got 'out'"),

@@ -34,7 +34,9 @@ def test_each_fit_has_its_name(name, capsys):
     assert f"<title>{', '.join(names)}</title>" in text
 
 
-def test_a_folder_without_a_log_is_named(capsys):
-    assert cli.main(["report", "nowhere", "--output", "page.html", "--title", "T"]) == 2
-    assert "nowhere/fit.jsonl: there is no such file" in capsys.readouterr().err
+@pytest.mark.parametrize("folder", ["nowhere", "runs", "runs/a/fit.jsonl"])
+def test_a_folder_without_a_log_is_named(folder, capsys):
+    assert cli.main(["report", folder, "--output", "page.html", "--title", "T"]) == 2
+    cause = f"{folder}: must be a folder with the log of a fit, fit.jsonl, got none; sparkdl train "
+    assert cause in capsys.readouterr().err
     assert not Path("page.html").exists()

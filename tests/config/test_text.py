@@ -76,8 +76,8 @@ def test_refuses(case):
 BROKEN = {
     "a list that does not end": (
         "a: 1\nb: [1, 2\nc: : 3\n",
-        "line 3, column 2: expected ',' or ']', but got ':', while parsing a flow sequence from line 2"
-        ", column 4",
+        "line 3, column 2: expected ',' or ']', but got ':', while parsing a flow sequence from"
+        " line 2, column 4",
     ),
     "a mapping that does not end": ("{type:", "line 1, column 7: expected the node content, but"),
     "a tab": (

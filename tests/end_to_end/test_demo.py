@@ -14,7 +14,7 @@ from sparkdl import Network, digits
 ROOT = Path(__file__).resolve().parent.parent.parent
 LENET = str(ROOT / "conf" / "lenet.yaml")
 BUSY = r"\d+ executors of 2 .*; waiting for more: "  # the machine, where they start late
-EXPECTED = rf"epoch|prep|{BUSY}|\s*$"
+EXPECTED = rf"{BUSY}|\s*$"  # no progress bar where no terminal is
 OWN = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
@@ -33,7 +33,6 @@ def test_demo_reaches_its_accuracy_on_two_executors(tmp_path):
     for part in ("local-cluster[2,1,1024]", "rows: truth, columns: prediction", "where time went"):
         assert part in out
     assert "the model is in sparkdl-demo-model" in out
-    assert "epoch 3/3 round 13/13" in err
     foreign = [line for line in re.split(r"[\r\n]+", err) if not re.match(EXPECTED, line)]
     assert not foreign, "\n".join(foreign)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sparkdl-demo-model"]

@@ -50,6 +50,11 @@ def read_run(folder, name=None):
         If there is no log, or a line is invalid; names the path and line.
     """
     path = Path(files.local_path(folder, "fits log to local folders; copy it here"), LOG)
+    if not path.exists():
+        cure = "sparkdl train --log and RunLog write one"
+        raise DataError(
+            f"{folder}: must be a folder with the log of a fit, {LOG}, got none; {cure}"
+        )
     reader = RunReader()
     *lines, _ = read_whole(path).decode("utf-8", "replace").split("\n")  # drops an unfinished line
     for number, line in enumerate(lines, 1):

@@ -382,7 +382,7 @@ def test_a_line_that_is_none_is_named(name, tmp_path):
 
 
 def test_a_folder_without_a_log_is_named(tmp_path):
-    with pytest.raises(DataError, match=rf"{LOG}: there is no such file"):
+    with pytest.raises(DataError, match=rf"must be a folder with the log of a fit, {LOG}, got"):
         read_run(tmp_path)
     with pytest.raises(DataError, match="must be a local path"):
         RunLog("hdfs://name/there")
