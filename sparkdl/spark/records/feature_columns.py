@@ -59,7 +59,10 @@ def join_beside(frame, features, keep):
 
 
 def with_array(frame, names, kind, joined):
-    """Returns the DataFrame with a column of arrays of some columns, whatever their names."""
+    """Returns the DataFrame with a column of arrays of some columns, whatever their names.
+
+    Its metadata has the number of columns, as a vector's have, for checks before any job.
+    """
     from pyspark.sql import functions as F  # which executors do not need
 
     known = frame.columns
@@ -69,6 +72,7 @@ def with_array(frame, names, kind, joined):
     place_of = dict(zip(known, plain, strict=True))
     # As text, since each column of an expression made in Python takes 25 calls of the JVM.
     array = F.expr(f"array({', '.join(f'cast(`{place_of[name]}` as {kind})' for name in names)})")
+    array = array.alias("joined", metadata={"ml_attr": {"num_attrs": len(names)}})
     if plain is known:
         return frame.withColumn(joined, array)
     return frame.toDF(*plain).withColumn("joined", array).toDF(*known, joined)

@@ -40,13 +40,19 @@ def check_fields(fields, columns, schema):
         require_one(name, fields.names)
     for column, name in columns.items():
         if column in schema.ids:
-            check_ids(fields[name], schema.inputs[column])
+            check_ids(fields[name], *shape_of_features(schema, column))
         elif column in schema.inputs:
-            check_features(fields[name], schema.inputs[column])
+            check_features(fields[name], *shape_of_features(schema, column))
         elif column in schema.outputs:
             check_label(fields[name], schema.outputs[column])
         else:
             check_factor(fields[name])
+
+
+def shape_of_features(schema, column):
+    """Returns (shape of a record, shape of each of its steps if it may have fewer, else None)."""
+    shape = schema.inputs[column]
+    return shape, shape[1:] if column in schema.masks else None
 
 
 def require_one(name, names):
@@ -72,10 +78,10 @@ def find_columns(wanted, names):
     return [places[name] for name in wanted]
 
 
-def check_features(field, shape, cure="VectorAssembler puts several columns together"):
+def check_features(field, shape, step=None, cure="VectorAssembler puts several columns together"):
     """Raises DataError if a column's type, or the width of its vectors, does not match `shape`.
 
-    `cure` says how to combine single numbers.
+    Sequences with steps of the shape `step` may be shorter. `cure` says how to combine numbers.
     """
     kind, where = field.dataType, f"{WHERE}: column {field.name!r}"
     if not has_numbers(kind):
@@ -87,13 +93,14 @@ def check_features(field, shape, cure="VectorAssembler puts several columns toge
     if is_number(kind) and size != 1:
         got = f"one ({kind.simpleString()})"
         raise DataError(f"{where} must have {size} numbers, got {got}; {cure}")
-    width = vector_width(field)
-    if width is not None and width != size:
+    width, fewest = vector_width(field), size if step is None else math.prod(step)
+    if width is not None and width not in range(fewest, size + 1, fewest):
+        most = "" if step is None else f"steps of {fewest}, at most "
         got = f"{width}{named_parts(field)}"
-        raise DataError(f"{where} must have {size} numbers, got {got}")
+        raise DataError(f"{where} must have {most}{size} numbers, got {got}")
 
 
-def check_ids(field, shape):
+def check_ids(field, shape, step=None):
     """Raises DataError unless a column holds integers or lists of them, as ids must be."""
     kind = field.dataType
     if not has_integers(kind):
@@ -101,7 +108,7 @@ def check_ids(field, shape):
             f"{WHERE}: column {field.name!r} must hold integers or lists of them, as they are ids, "
             f"got {kind.simpleString()}; {cure_for_ids(field.name, kind)}"
         )
-    check_features(field, shape, cure="F.array puts several columns together")
+    check_features(field, shape, step, cure="F.array puts several columns together")
 
 
 def cure_for_ids(name, kind):

@@ -11,11 +11,12 @@ from pyspark.sql import functions as F
 
 from sparkdl import Dense, LocalSGD, NetworkConf, Output, SparkNetwork
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.nn import EmbeddingSequence, GlobalPool
+from sparkdl.nn import LSTM, EmbeddingSequence, GlobalPool
 from sparkdl.spark.records.data_identity import identify, is_gone
 from sparkdl.spark.records.feature_columns import common_type, join_features, require_column_name
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
+from tests.support.bus import told_all
 
 CONF = NetworkConf(input_shape=(3,), layers=[Dense(units=4), Output(units=2)], seed=1)
 
@@ -112,6 +113,26 @@ def test_columns_of_ids(spark):
     assert predicted == 2
 
 
+SEQUENCES = {
+    "ids": ((4,), EmbeddingSequence(vocabulary_size=9, units=2)),
+    "numbers": ((4, 1), LSTM(units=2)),
+}
+
+
+@pytest.mark.parametrize("kind", SEQUENCES)
+def test_columns_may_be_fewer_than_the_steps_of_a_sequence(kind, spark):
+    shape, layer = SEQUENCES[kind]
+    layers = [layer, GlobalPool(kind="avg"), Output(units=2)]
+    frame = spark.createDataFrame([(8, 0, 1), (3, 4, 0)] * 5, "first int, second int, label int")
+    as_list = frame.select(F.array("first", "second").alias("features"), "label")
+    states = []
+    for data, names in ((frame, ["first", "second"]), (as_list, "features")):
+        net = network(spark.sparkContext, NetworkConf(input_shape=shape, layers=layers, seed=1))
+        net.fit(data, 1, features=names)
+        states.append(net.network.state.params)
+    np.testing.assert_array_equal(*states)
+
+
 def test_names_that_spark_does_not_find(spark):
     frame = spark.createDataFrame([(1.0, 2.0, 3.0)], "x double, y double, z double")
     frame = frame.toDF("X", "x", "a`b.c")
@@ -194,6 +215,16 @@ def test_wrong_columns_are_refused_before_a_job(name, spark):
     for use in ("fit", "evaluate", "predict"):
         with pytest.raises(kind, match=message):
             getattr(network(spark.sparkContext), use)(frame, features=features)
+
+
+@pytest.mark.parametrize("use", ["fit", "evaluate", "predict", "score_examples"])
+def test_another_number_of_columns_is_refused_before_a_job(use, spark, frame):
+    sc = spark.sparkContext
+    sc.setJobGroup("widths", "")
+    with pytest.raises(DataError, match=r"'array\(a, b\)' must have 3 numbers, got 2"):
+        getattr(network(sc), use)(frame, features=["a", "b"])
+    assert not told_all(sc).statusTracker().getJobIdsForGroup("widths")
+    sc.setLocalProperty("spark.jobGroup.id", None)
 
 
 def test_other_data_has_one_column_of_features(spark):

@@ -1,5 +1,8 @@
 """Problems visible in a DataFrame's schema are reported without a job."""
 
+from contextlib import nullcontext
+from dataclasses import replace
+
 import pytest
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql.types import (
@@ -26,6 +29,7 @@ from sparkdl.spark.records.frame_schema import check_fields, class_names, vector
 SCHEMA = Schema(features=(2,), labels={"labels": Label(kind="class", size=3)})
 COLUMNS = {"features": "x", "labels": "y", "weights": "w"}
 VECTOR, NAMED = VectorUDT(), {"numeric": [{"idx": 1, "name": "b"}, {"idx": 0, "name": "a"}]}
+MASK = {"features": "mask"}
 
 
 def attr(**noted):
@@ -51,6 +55,17 @@ SOUND = {
     "vectors from ORC": fields(VECTOR.sqlType(), VECTOR.sqlType()),
     "vectors from JSON, all of them dense": fields(StructType(VECTOR.sqlType().fields[::3])),
 }
+
+
+@pytest.mark.parametrize("shape, widths", [((3,), {1, 2, 3}), ((3, 2), {2, 4, 6})])
+def test_a_sequence_may_have_fewer_steps(shape, widths):
+    """As the records may, which are padded; see `pad_sequences`."""
+    whole = Schema(features=shape, labels=SCHEMA.outputs)
+    for width in range(8):
+        x = fields(x_attr=attr(num_attrs=width))
+        for schema, allowed in ((whole, {max(widths)}), (replace(whole, masks=MASK), widths)):
+            with nullcontext() if width in allowed else pytest.raises(DataError, match="numbers"):
+                check_fields(x, COLUMNS, schema)
 
 
 @pytest.mark.parametrize("case", SOUND)
