@@ -74,15 +74,16 @@ EXPORTS = {
         Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose Cropping1D Cropping2D
         Cropping3D Dense DenseTranspose DepthToSpace DepthwiseConv1D DepthwiseConv2D DotInteraction
         Dropout DuplicateToTime ElementWise ElementWiseMultiplication Embedding EmbeddingSequence
-        Flatten Frozen GainComparison GaussianDropout GaussianNoise GlobalPool GravesLSTM GRU
-        L2Distance L2Normalize LastTimeStep Layer LayerNorm Learned LearnedSelfAttention
+        Flatten Frozen GainComparison GaussianDropout GaussianNoise GlobalPool GravesLSTM GroupNorm
+        GRU L2Distance L2Normalize LastTimeStep Layer LayerNorm Learned LearnedSelfAttention
         LocallyConnected1D LocallyConnected2D LossLayer LpPool1D LpPool2D LpPool3D LRN LSTM Masking
         MatMul MaxPool1D MaxPool2D MaxPool3D MaxPoolIndex2D Merge MultiHeadAttention MVN Output
         Permute PositionalEncoding PositionEmbedding PRelu Reconstruction Reduce RepeatVector
-        Rescaling Reshape ReverseTime RnnOutput RRelu SelfAttention SeparableConv1D SeparableConv2D
-        SimpleRnn SpaceToDepth SpatialDropout SpatialPyramidPool Stack StochasticPool2D StopGradient
-        Subset TimeDistributed Unfold2D Unstack UpSampling1D UpSampling2D UpSampling3D
-        VariationalAutoencoder ZeroPadding1D ZeroPadding2D ZeroPadding3D""",
+        Rescaling Reshape ReverseTime RMSNorm RnnOutput RRelu SelfAttention SeparableConv1D
+        SeparableConv2D SimpleRnn SpaceToDepth SpatialDropout SpatialPyramidPool Stack
+        StochasticPool2D StopGradient Subset TimeDistributed Unfold2D Unstack UpSampling1D
+        UpSampling2D UpSampling3D VariationalAutoencoder ZeroPadding1D ZeroPadding2D
+        ZeroPadding3D""",
     "sparkdl.optimizers": """
         AdaBelief AdaDelta AdaGrad Adam AdaMax AdamHat AdamW AMSGrad Ftrl Lamb Lars Momentum Nadam
         Nesterov Optimizer RmsProp Sgd""",

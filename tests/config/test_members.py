@@ -58,6 +58,7 @@ NEEDED = {
     "initial": 0.1,
     "steps": 10,
     "gamma": 0.5,
+    "groups": 2,
     "step": 3,
     "peak": 1.0,
     "then": 0.1,

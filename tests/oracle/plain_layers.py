@@ -3,6 +3,7 @@
 from math import prod
 
 from sparkdl.nn import layers
+from sparkdl.nn.layers.core.channels import channel_axis
 from tests.nn.examples import ACTIVATIONS
 from tests.oracle.options import options_of
 
@@ -59,6 +60,13 @@ def layer_norm(choices, shape):
         axes = [i for i in range(len(shape)) if choices.chance(0.5)] or [len(shape) - 1]
         options["axes"] = tuple(axes)
     return layers.LayerNorm(epsilon=choices.pick((1e-5, 1e-3)), **options)
+
+
+def group_norm(choices, shape):
+    channels = shape[channel_axis(shape)]
+    groups = choices.pick([n for n in range(1, channels + 1) if channels % n == 0])
+    options = options_of(choices, layers.GroupNorm)
+    return layers.GroupNorm(groups=groups, epsilon=choices.pick((1e-5, 1e-3)), **options)
 
 
 def reshape(choices, shape):
@@ -163,7 +171,9 @@ DRAWN = {  # type: (accepted ranks of examples, function (choices, shape))
             variance=one("biased", "unbiased"),
         ),
     ),
+    "GroupNorm": (ALL, group_norm),
     "LayerNorm": (ALL, layer_norm),
+    "RMSNorm": (ALL, of(layers.RMSNorm, epsilon=one(1e-5, 1e-3), scale=flag)),
     "LRN": (
         IMAGES,
         of(

@@ -49,9 +49,11 @@ from sparkdl.nn.layers.joining.merge import Merge as Merge
 from sparkdl.nn.layers.joining.stack import Stack as Stack
 from sparkdl.nn.layers.joining.stack import Unstack as Unstack
 from sparkdl.nn.layers.normalization.batch_norm import BatchNorm as BatchNorm
+from sparkdl.nn.layers.normalization.group_norm import GroupNorm as GroupNorm
 from sparkdl.nn.layers.normalization.layer_norm import LayerNorm as LayerNorm
 from sparkdl.nn.layers.normalization.lrn import LRN as LRN
 from sparkdl.nn.layers.normalization.mvn import MVN as MVN
+from sparkdl.nn.layers.normalization.rms_norm import RMSNorm as RMSNorm
 from sparkdl.nn.layers.outputs.added_loss import AddedLoss as AddedLoss
 from sparkdl.nn.layers.outputs.base import ScoredLayer as ScoredLayer
 from sparkdl.nn.layers.outputs.center_loss_output import CenterLossOutput as CenterLossOutput
@@ -159,6 +161,7 @@ __all__ = [
     "GaussianNoise",
     "GlobalPool",
     "GravesLSTM",
+    "GroupNorm",
     "GRU",
     "L2Distance",
     "L2Normalize",
@@ -195,6 +198,7 @@ __all__ = [
     "Rescaling",
     "Reshape",
     "ReverseTime",
+    "RMSNorm",
     "RnnOutput",
     "RRelu",
     "SelfAttention",

@@ -12,6 +12,14 @@ LAYERS = [
     (layers.LayerNorm(), (3, 2, 4)),
     (layers.LayerNorm(axes=(1, 2), scale=False), (3, 2, 4)),
     (layers.LayerNorm(axes=(0, -1)), (3, 2, 2, 4)),
+    (layers.GroupNorm(groups=2), (4,)),
+    (layers.GroupNorm(groups=3, epsilon=1e-3), (5, 6)),
+    (layers.GroupNorm(groups=2, scale=False), (4, 3, 2)),
+    (layers.GroupNorm(groups=3, shift=False), (3, 2, 2, 3)),
+    (layers.RMSNorm(), (5,)),
+    (layers.RMSNorm(epsilon=1e-3), (3, 4)),
+    (layers.RMSNorm(), (4, 3, 2)),
+    (layers.RMSNorm(scale=False), (3, 2, 2, 3)),
     (layers.LRN(), (7, 2, 3)),
     (layers.LRN(size=3, alpha=0.3, beta=0.5, k=2.0), (4, 2, 3)),
     (layers.LRN(size=3, alpha=5e-5, region="within_channel"), (2, 4, 5)),
@@ -28,6 +36,26 @@ def layer_norm(layer, params, x, buffers, training):
     return hat * gamma + (params["beta"].reshape(wide) if layer.shift else 0)
 
 
+def group_norm(layer, params, x, buffers, training):
+    axis = 1 if x.ndim > 3 else x.ndim - 1
+    z = jnp.moveaxis(x, axis, 1)
+    z = z.reshape(len(z), layer.groups, -1)
+    z = z - z.mean(2, keepdims=True)
+    z = z / jnp.sqrt((z * z).mean(2, keepdims=True) + layer.epsilon)
+    z = jnp.moveaxis(z.reshape(jnp.moveaxis(x, axis, 1).shape), 1, axis)
+    wide = [n if i == axis else 1 for i, n in enumerate(x.shape)]
+    gamma = params["gamma"].reshape(wide) if layer.scale else 1
+    return z * gamma + (params["beta"].reshape(wide) if layer.shift else 0)
+
+
+def rms_norm(layer, params, x, buffers, training):
+    """torch's rms_norm divides by the root of the mean square plus epsilon, too."""
+    axis = 1 if x.ndim > 3 else x.ndim - 1
+    wide = [n if i == axis else 1 for i, n in enumerate(x.shape)]
+    y = x * lax.rsqrt(jnp.square(x).mean(axis, keepdims=True) + layer.epsilon)
+    return y * (params["gamma"].reshape(wide) if layer.scale else 1)
+
+
 def lrn(layer, params, x, buffers, training):
     n = layer.size
     window = (1, n, 1, 1) if layer.region == "across_channels" else (1, 1, n, n)
@@ -36,4 +64,4 @@ def lrn(layer, params, x, buffers, training):
     return x / (layer.k + layer.alpha / np.prod(window) * total) ** layer.beta
 
 
-THEIRS = {"LayerNorm": layer_norm, "LRN": lrn}
+THEIRS = {"GroupNorm": group_norm, "LayerNorm": layer_norm, "RMSNorm": rms_norm, "LRN": lrn}

@@ -4,7 +4,8 @@ import numpy as np
 
 from tests.oracle.jax_translation.penalties import inner_of, is_bias, is_weight
 
-FACTORS = {"Affine", "PRelu", "Learned", "BatchNorm", "LayerNorm", "PositionEmbedding"}
+FACTORS = {"Affine", "PRelu", "Learned", "BatchNorm", "GroupNorm", "LayerNorm", "RMSNorm"}
+FACTORS |= {"PositionEmbedding"}
 
 
 def constrained(conf, layer, name, w):

@@ -73,6 +73,29 @@ def layer_norm(layer, seen):
     return scaled(seen.params, hat, lambda values, _: values.reshape(shape))
 
 
+@translates("GroupNorm")
+def group_norm(layer, seen):
+    """Normalizes each group of channels by itself, over the steps that are there."""
+    x, axis = seen.x, channel_axis(seen.x)
+    there = steps_there(jnp.ones(x.shape), seen.mask) if x.ndim == 3 else jnp.ones(x.shape)
+    split = [jnp.split(part, layer.groups, axis) for part in (x, there)]
+    along = tuple(range(1, x.ndim))
+    parts = []
+    for group, counts in zip(*split, strict=True):
+        count = jnp.maximum(counts.sum(along, keepdims=True), 1)
+        mean = (group * counts).sum(along, keepdims=True) / count
+        variance = ((group - mean) ** 2 * counts).sum(along, keepdims=True) / count
+        parts.append(counts * (group - mean) / jnp.sqrt(variance + layer.epsilon))
+    return scaled(seen.params, jnp.concatenate(parts, axis), along_channels)
+
+
+@translates("RMSNorm")
+def rms_norm(layer, seen):
+    x = seen.x
+    y = x / jnp.sqrt((x**2).mean(channel_axis(x), keepdims=True) + layer.epsilon)
+    return scaled(seen.params, y, along_channels)
+
+
 @translates("LRN")
 def lrn(layer, seen):
     """The mean of squares is over a region, zero-padded at the borders."""

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-NEVER = ("BatchNorm", "LayerNorm", "PositionEmbedding", "Frozen")  # the network's l1, l2 skip them
+# The network's l1 and l2 skip them.
+NEVER = ("BatchNorm", "GroupNorm", "LayerNorm", "RMSNorm", "PositionEmbedding", "Frozen")
 OWN_ONLY = ("Affine", "PRelu", "Learned")  # only the layer's own options
 BIASES = ("b", "bq", "bk", "bv", "bo", "beta", "visible_b")
 
