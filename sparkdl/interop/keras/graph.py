@@ -71,6 +71,7 @@ class GraphTranslation:
         self.version, self.given, self.images = version, shapes, images
         self.build = GraphBuilder()
         self.taken, self.refused, self.owners, self.groups = [], [], {}, {}
+        self.values = {}  # {"vertex/array": numbers that are options of the layer}
         self.turned, self.names, self.output_names = {}, set(), []
         self.notes = []
         self.repeating = []  # layers that, in Keras, repeat their last output at masked steps
@@ -301,7 +302,8 @@ class LayerCall:
         """Records the destinations of the file's arrays."""
         graph = self.translation
         params, buffers = layer.param_shapes(in_shape), layer.buffer_shapes(in_shape)
-        for take in takes:
+        graph.values |= {f"{name}/{one.ours}": one.value for one in takes if one.value is not None}
+        for take in (one for one in takes if one.value is None):
             graph.taken.append(
                 Taken(
                     vertex=name,

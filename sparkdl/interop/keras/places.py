@@ -64,6 +64,8 @@ class Take:
         Conversion of its optimizer state. None: `change`.
     shape : callable, optional
         Maps the sparkdl shape to Keras's. None: the same.
+    value : array, optional
+        Its numbers in sparkdl, where they are an option of the layer and the file has no array.
     """
 
     ours: str
@@ -71,6 +73,7 @@ class Take:
     path: str = ""
     state_change: object = None
     shape: object = None
+    value: object = None
 
     def back(self, array):
         """Converts a sparkdl array to Keras's; numbers that `change` adds to others become 0."""

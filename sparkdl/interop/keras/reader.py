@@ -92,10 +92,11 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
     network = Network(graph.build.conf(**{**found.options, **conf}))
     if arrays is not None:
         read = zip(graph.taken, arrays, strict=True)
-        named = ((f"{one.vertex}/{one.ours}", array) for one, array in read if one.ours)
-        network.state = state_with(network, named)
-        if "optimizer" in found.options:
-            network.state = with_slots(network, document, graph.taken, found.notes)
+        graph.values |= {f"{one.vertex}/{one.ours}": array for one, array in read if one.ours}
+    if graph.values:
+        network.state = state_with(network, graph.values.items())
+    if arrays is not None and "optimizer" in found.options:
+        network.state = with_slots(network, document, graph.taken, found.notes)
     return KerasNet(
         network=network,
         outputs=tuple(found.outputs),

@@ -110,7 +110,10 @@ def dense():
     yield "relu threshold", L.ReLU(threshold=0.2), IMAGE
     yield "leaky relu", L.LeakyReLU(negative_slope=0.3), IMAGE
     yield "elu", L.ELU(alpha=0.7), ROW
-    yield "softmax layer", L.Softmax(), IMAGE
+    for axis in (-1, 1, 2, [3]):
+        yield f"softmax layer {axis}", L.Softmax(axis), IMAGE
+    for axis, shape in ((1, STEPS), (2, STEPS), (1, ROW), (-2, VOLUME)):
+        yield f"softmax layer {axis} {shape}", L.Softmax(axis), shape
     yield "prelu rows", L.PReLU(), ROW
     yield "prelu images", L.PReLU(shared_axes=[1, 2]), IMAGE
     for layer in ("Dropout", "GaussianDropout", "AlphaDropout", "SpatialDropout1D"):
@@ -128,6 +131,21 @@ def normalizations():
     yield "batch norm first", L.BatchNormalization(axis=1, epsilon=0.1), IMAGE
     yield "batch norm alone", L.BatchNormalization(scale=False, center=False), IMAGE
     yield "layer norm axes", L.LayerNormalization(axis=[1, 3], center=False), IMAGE
+    for shape in (ROW, STEPS, IMAGE, VOLUME):
+        yield f"rms norm {shape}", L.RMSNormalization(), shape
+        yield f"group norm {shape}", L.GroupNormalization(groups=-1 if 3 in shape else 2), shape
+        yield f"unit norm {shape}", L.UnitNormalization(), shape
+        axes = list(range(1, 1 + len(shape)))
+        yield f"unit norm of all {shape}", L.UnitNormalization(axes), shape
+    yield "rms norm last", L.RMSNormalization(axis=3, epsilon=0.1), IMAGE
+    groups = L.GroupNormalization(groups=4, axis=1, epsilon=0.1, center=False)
+    yield "group norm first", groups, IMAGE
+    yield "group norm alone", L.GroupNormalization(groups=1, scale=False), IMAGE
+    for mean, variance, axis in ((1.0, 2.0, -1), ([1, 2, 3], [4, 0, 2.0], 3), (-1, 0.5, None)):
+        layer = L.Normalization(mean=mean, variance=variance, axis=axis)
+        yield f"normalization {mean} {axis}", layer, IMAGE
+    numbers = {"mean": [1.0] * 6, "variance": [4.0] * 6}
+    yield "normalization of rows", L.Normalization(**numbers), ROW
 
 
 def recurrent():

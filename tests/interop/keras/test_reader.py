@@ -219,6 +219,9 @@ ADAPTED = {  # name: (shape, what makes the layer, mean of the data)
     "steps": ((4, 3), L.Normalization, [7, -1, 100]),
     "images": ((4, 5, 3), L.Normalization, [7, -1, 100]),
     "channels first": ((3, 4, 5), lambda: L.Normalization(axis=1), 7),
+    "all alike": ((4, 5, 3), lambda: L.Normalization(axis=None), 7),
+    "undone": ((4, 5, 3), lambda: L.Normalization(invert=True), [0.7, -1, 0.1]),
+    "undone, all alike": ((6,), lambda: L.Normalization(axis=None, invert=True), 0.1),
 }
 
 
@@ -243,13 +246,22 @@ def test_normalization_has_the_statistics_of_adapt_and_keeps_them(name, ending, 
     check_same(net, model, [x])
 
 
-@pytest.mark.parametrize(
-    "options", [{"axis": None}, {"mean": 1.0, "variance": 2.0}, {"invert": True}], ids=str
-)
-def test_other_normalization_is_refused(options):
-    model = keras.Sequential([keras.Input((6,)), L.Normalization(**options)])
-    name = next(iter(options))
-    with pytest.raises(UnsupportedError, match=rf"Normalization\): {name}=.* is not supported"):
+@pytest.mark.parametrize("axis", [-1, None], ids=str)
+def test_normalization_by_given_numbers_may_be_undone(axis):
+    """Without a file of weights, too: the numbers are in the config."""
+    numbers = {"mean": 1.5, "variance": 2.5} if axis is None else {"mean": [1, 2, 3.0]}
+    numbers |= {} if axis is None else {"variance": [4, 0, 2.0]}
+    x = drawn(1, 3, 4, 5, 3)
+    for layers in ([L.Normalization(axis, **numbers)], []):
+        back = L.Normalization(axis, **numbers, invert=True)
+        model = keras.Sequential([keras.Input(x.shape[1:]), *layers, back])
+        check_same(read_keras(model.to_json()), model, [x])
+
+
+@pytest.mark.parametrize("axis", [[2, 3], [1, 2, 3], 2], ids=str)
+def test_normalization_of_each_place_is_refused(axis):
+    model = keras.Sequential([keras.Input((4, 5, 3)), L.Normalization(axis)])
+    with pytest.raises(UnsupportedError, match=r"Normalization\): axis=.* is not supported"):
         read_keras(model.to_json())
 
 
@@ -330,11 +342,12 @@ def refused():
     return [
         L.Lambda(lambda x: x),
         L.LSTM(3, recurrent_dropout=0.2),
-        L.UnitNormalization(),
+        L.SpectralNormalization(L.Dense(4)),
         L.ReLU(max_value=2.0, threshold=1.0),
         L.Dropout(0.5, noise_shape=(None, 1, 4)),
         L.Activation("squareplus"),
-        L.GroupNormalization(2),
+        L.UnitNormalization(1),
+        L.GroupNormalization(2, beta_regularizer="l2"),
         L.Dense(3, activity_regularizer="l2"),
         L.Dense(3, dtype="float16"),
         L.Dense(3, kernel_regularizer=keras.regularizers.OrthogonalRegularizer()),
@@ -349,7 +362,7 @@ def test_all_that_is_refused_is_named_at_once(tmp_path):
     model.save(tmp_path / "a.keras")
     with pytest.raises(UnsupportedError) as error:
         read_keras(str(tmp_path / "a.keras"))
-    assert "Lambda" in str(error.value) and "UnitNormalization" in str(error.value)
+    assert "Lambda" in str(error.value) and "SpectralNormalization" in str(error.value)
 
     def check(layer):
         model = keras.Sequential([keras.Input((5, 4)), layer])
@@ -371,6 +384,18 @@ def test_masks_that_keras_drops_are_refused():
     model = keras.Sequential([keras.Input((5,)), L.Embedding(9, 4, mask_zero=True), L.Flatten()])
     with pytest.raises(UnsupportedError, match="mask"):
         read_keras(model.to_json())
+
+
+def test_normalization_that_takes_masked_steps_in_keras_is_refused():
+    def check(layer):
+        layers = L.Embedding(9, 4, mask_zero=True), layer, L.LSTM(3)
+        model = keras.Sequential([keras.Input((5,)), *layers])
+        kind = type(layer).__name__
+        with pytest.raises(UnsupportedError, match=f"{kind} of a sequence with a mask is not"):
+            read_keras(model.to_json())
+
+    over_steps = L.LayerNormalization([1, 2])
+    for_all([L.GroupNormalization(2), L.UnitNormalization(), L.Softmax(), over_steps], check)
 
 
 @pytest.mark.slow

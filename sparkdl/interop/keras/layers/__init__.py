@@ -11,6 +11,7 @@ from sparkdl.interop.keras.layers.normalization import NORMALIZATION
 from sparkdl.interop.keras.layers.pooling import POOLING
 from sparkdl.interop.keras.layers.recurrent import RECURRENT
 from sparkdl.interop.keras.layers.reshaping import RESHAPING
+from sparkdl.interop.keras.layers.standardization import STANDARDIZATION
 from sparkdl.interop.keras.layers.wrappers import time_distributed
 
 PLAIN = (
@@ -23,5 +24,6 @@ PLAIN = (
     | POOLING
     | RECURRENT
     | RESHAPING
+    | STANDARDIZATION
 )
 RULES = PLAIN | {"TimeDistributed": partial(time_distributed, rules=PLAIN)}

@@ -4,7 +4,7 @@ from math import prod
 
 from sparkdl.interop.keras.layers.common import activated, check_softmax, weighted
 from sparkdl.interop.keras.members import activation, constraint, initializer, regularizer
-from sparkdl.interop.keras.places import Take, flat
+from sparkdl.interop.keras.places import Take, flat, no_masks
 from sparkdl.nn import layers as nn
 
 
@@ -82,11 +82,23 @@ def thresholded_relu(at):
 
 
 def softmax(at):
-    x = at.first(at.one())
+    """Adds softmax along any axis, which is brought to where ours is: see `over_channels`."""
+    x = at.one()
+    no_masks([x], "Softmax")
     rank, axis = len(x.shape), at.options.take("axis", -1)
-    last = axis in (-1, rank, [-1], [rank])
-    at.options.need(last and not x.masked, "axis", axis)
-    return at.add(nn.Activation("softmax"), x)
+    axis = axis[0] if isinstance(axis, list) and len(axis) == 1 else axis
+    at.options.need(type(axis) is int and axis != 0 and -rank <= axis <= rank, "axis", axis)
+    axis, layer = (axis - 1) % rank if axis > 0 else axis % rank, nn.Activation("softmax")
+    if axis == rank - 1:
+        return at.add(layer, at.first(x))
+    x = at.plain(x)
+    if rank > 2 and axis == 0:
+        return at.add(layer, x)
+    rest = [other for other in range(rank) if other != axis]
+    order = (*rest, axis) if rank == 2 else (axis, *rest)
+    y = at.add(nn.Permute(order=order), x, helper=True)
+    back = tuple(order.index(each) for each in range(rank))
+    return at.add(nn.Permute(order=back), at.add(layer, y), helper=True)
 
 
 def prelu(at):

@@ -1,13 +1,13 @@
 """Normalization."""
 
-import numpy as np
+from math import prod
 
 from sparkdl.interop.keras.members import initializer
-from sparkdl.interop.keras.places import Take, flat
+from sparkdl.interop.keras.places import Take, no_masks
 from sparkdl.nn import layers as nn
+from sparkdl.nn.layers.core.channels import channels_of
 
-LEAST = 1e-14  # variance for which Keras's Normalization divides by at least 1e-7
-NEXT_TO_NOTHING = 1e-30  # epsilon that changes no such variance
+LEAST = 1e-24  # sum of squares below which Keras's UnitNormalization divides by 1e-12
 
 
 def over_channels(at):
@@ -62,6 +62,8 @@ def layer_norm(at):
     sound = all(type(a) is int and a != 0 and -rank <= a <= rank for a in axes)
     options.need(sound and axes, "axis", axis)
     axes = sorted({(a - 1 if a > 0 else a) % rank for a in axes})
+    if 0 in axes:
+        no_masks([x], "LayerNormalization")  # Keras counts all steps
     layer = nn.LayerNorm(
         axes=tuple(axes),
         epsilon=options.number("epsilon", 1e-3),
@@ -74,22 +76,51 @@ def layer_norm(at):
     return at.add(layer, x, takes=takes)
 
 
-def normalization(at):
-    """Normalizes with the statistics that `adapt` has counted; its third array is that count."""
-    x = over_channels(at)
-    at.options.only(mean=None, variance=None, invert=False)
-    at.trainable = False  # so that training keeps them
-    layer = nn.BatchNorm(scale=False, shift=False, epsilon=NEXT_TO_NOTHING)
-    mean, variance = Take(ours="mean", change=flat), Take(ours="variance", change=bounded)
-    return at.add(layer, x, takes=[mean, variance, Take(ours="")])
+def group_norm(at):
+    x, options = over_channels(at), at.options
+    if len(x.shape) == 2:
+        no_masks([x], "GroupNormalization")  # Keras counts all steps
+    groups = options.size("groups", 32)
+    layer = nn.GroupNorm(
+        groups=channels_of(x.shape)[0] if groups == -1 else groups,
+        epsilon=options.number("epsilon", 1e-3),
+        scale=options.flag("scale", True),
+        shift=options.flag("center", True),
+    )
+    check_training(options)
+    return at.add(layer, x, takes=[Take(ours=name) for name in arrays(layer)[:-2]])
 
 
-def bounded(variance):
-    return np.maximum(flat(variance), LEAST)
+def rms_norm(at):
+    """Normalizes along the last axis; along others Keras applies its factors to the last one."""
+    x, axis = at.first(at.one()), at.options.take("axis", -1)
+    at.options.need(axis in (-1, len(x.shape), [-1], [len(x.shape)]), "axis", axis)
+    layer = nn.RMSNorm(epsilon=at.options.number("epsilon", 1e-6))
+    return at.add(layer, x, takes=[Take(ours="gamma")])
+
+
+def unit_norm(at):
+    """Divides whole examples, or what lies along their last axis, by their length."""
+    x = at.one()
+    no_masks([x], "UnitNormalization")  # Keras leaves steps that a mask leaves out as they are
+    layer, rank, axis = nn.L2Normalize(epsilon=LEAST), len(x.shape), at.options.take("axis", -1)
+    given = axis if isinstance(axis, list) else [axis]
+    at.options.need(given and all(type(a) is int for a in given), "axis", axis)
+    axes = {a if a > 0 else a + rank + 1 for a in given}
+    if axes == set(range(1, rank + 1)):
+        return at.add(layer, x)
+    at.options.need(axes == {rank}, "axis", axis)
+    x, layer = at.plain(x), nn.TimeDistributed(layer=layer)
+    if rank == 2:
+        return at.add(layer, x)
+    rows = at.add(nn.Reshape(shape=(prod(x.shape[:-1]), x.shape[-1])), x, helper=True)
+    return at.add(nn.Reshape(shape=x.shape), at.add(layer, rows), helper=True)
 
 
 NORMALIZATION = {
     "BatchNormalization": batch_norm,
+    "GroupNormalization": group_norm,
     "LayerNormalization": layer_norm,
-    "Normalization": normalization,
+    "RMSNormalization": rms_norm,
+    "UnitNormalization": unit_norm,
 }

@@ -98,6 +98,24 @@ def layer_norm(at):
     return at.add("LayerNormalization", config, at.plain(), expected=expected)
 
 
+def group_norm(at):
+    """Adds normalization of groups of the last axis, or the first, as `batch_norm`."""
+    x, layer = at.one(), at.layer
+    first = len(at.in_shape) > 2 and not x.turned
+    config = {"groups": layer.groups, "axis": 1 if first else -1} | factors(layer)
+    return at.add("GroupNormalization", config, x)
+
+
+def rms_norm(at):
+    x = at.last()
+    return at.add("RMSNormalization", {"axis": -1, "epsilon": at.layer.epsilon}, x)
+
+
+def unit_norm(at):
+    axes = list(range(1, 1 + len(at.in_shape)))
+    return at.add("UnitNormalization", {"axis": axes}, at.one())
+
+
 def element_wise(at):
     names = {ours: name for name, ours in OPERATIONS.items()}
     inputs = alike(at)
@@ -243,13 +261,16 @@ RULES = {
     nn.EmbeddingSequence: embedding,
     nn.Flatten: flatten,
     nn.GaussianNoise: gaussian_noise,
+    nn.L2Normalize: unit_norm,
     nn.LayerNorm: layer_norm,
+    nn.GroupNorm: group_norm,
     nn.Masking: masking,
     nn.Merge: merge,
     nn.MultiHeadAttention: attention,
     nn.PRelu: prelu,
     nn.Permute: permute,
     nn.RepeatVector: repeat_vector,
+    nn.RMSNorm: rms_norm,
     nn.Rescaling: rescaling,
     nn.Reshape: reshape,
     nn.SpatialDropout: spatial_dropout,
