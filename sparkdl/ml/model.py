@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -12,7 +13,7 @@ from pyspark.sql.types import ArrayType, DoubleType, StructType
 
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.records.schema import FEATURES
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, SparkdlError
 from sparkdl.ml.columns import one_label
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
@@ -56,8 +57,15 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         self._spark_network: SparkNetwork | None = None
 
     def __repr__(self) -> str:
-        """Returns the names of the class and of the stage, which is its estimator's, as pyspark."""
-        return f"{type(self).__name__}: uid={self.uid}, numFeatures={self.numFeatures}"
+        """Returns the names of the class and of the stage, which is its estimator's, as pyspark.
+
+        A model that is being made lacks these, as does one whose preprocessing does not fit.
+        """
+        known = {}
+        for name in ("uid", "numFeatures"):
+            with suppress(AttributeError, SparkdlError):
+                known[name] = getattr(self, name)
+        return f"{type(self).__name__}: {', '.join(f'{n}={v}' for n, v in known.items())}"
 
     def setWeightCol(self, value: str) -> Self:
         """Sets the value of `weightCol`, of weights in `evaluate`; "" for none."""

@@ -10,9 +10,10 @@ from pyspark.ml.functions import predict_batch_udf, vector_to_array
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, FloatType
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, SparkdlError
 from sparkdl.ml import SparkNetworkClassificationModel, SparkNetworkClassifier
 from sparkdl.spark.inference.arrow_map import TAKES_VECTORS
+from sparkdl.transforms import Resize
 from tests.ml.frames import arrays, by_id, classes_conf
 
 
@@ -113,3 +114,13 @@ def test_a_model_is_shown_by_its_own_name(classified, answered, estimated):
     for model in classified, answered, estimated:
         assert repr(model) == f"{type(model).__name__}: uid={model.uid}, numFeatures=4"
         assert str(model) == repr(model)
+
+
+def test_a_model_is_shown_where_it_cannot_count_its_features(classified):
+    """As a debugger and an error's report show one that is being made."""
+    kind = type(classified)
+    assert repr(kind.__new__(kind)) == f"{kind.__name__}: "
+    wrong = classified.copy().setPreprocessing(Resize(size=2))
+    with pytest.raises(SparkdlError):
+        print(wrong.numFeatures)
+    assert repr(wrong) == f"{kind.__name__}: uid={wrong.uid}"
