@@ -14,13 +14,14 @@ from typing import Any
 from sparkdl.spark.connect.sessions import is_connect
 from sparkdl.spark.inference.arrow_map import with_plain_names
 from sparkdl.spark.jobs.slots import elements
-from sparkdl.spark.records.seeded_plans import IN_ORDER, LOGICAL_RDD, class_of, is_determinate
+from sparkdl.spark.records.seeded_plans import IN_ORDER, is_determinate, is_unordered_rdd
 
 # Nodes in texts of Spark's plans. A broadcast leaves the rows of the other side where they are.
 SHUFFLE = re.compile(r"^[ :+|*()\d-]*(?!\w*Broadcast)\w*Exchange\b", re.MULTILINE)
 ANALYZED = re.compile(r"== Analyzed Logical Plan ==\n[^\n]*\n(.*?)\n\n== ", re.DOTALL)
+OPTIMIZED = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n\n== ", re.DOTALL)
 PHYSICAL = "== Physical Plan =="
-NODE = re.compile(r"^[ +-]*(\w+)", re.MULTILINE)  # not in a subquery or a WITH, marked by ":"
+NODE = re.compile(r"\w+")
 KEEP_ORDER = {*(name.rpartition(".")[2] for name in IN_ORDER), "View", "CollectMetrics", "WithCTE"}
 CUT = re.compile(r"\.\.\. \d+ more characters\s*$")  # by spark.sql.maxPlanStringLength
 
@@ -61,7 +62,7 @@ def map_in_order(frame: Any, function: Callable[..., Any], columns: str) -> Any:
 def is_unordered(frame: Any) -> bool:
     """Returns whether rows come in another order each time, although their user sorted none."""
     text = plan_text(frame)
-    if is_sorted(text):
+    if is_sorted(text, frame.dtypes):
         return False
     physical = text.partition(PHYSICAL)[2]
     if not physical or CUT.search(physical):
@@ -76,13 +77,35 @@ def plan_text(frame):
     return frame._jdf.queryExecution().toString()
 
 
-def is_sorted(text):
-    """Returns whether a plan sorts rows at its end, but for nodes that keep their order."""
-    found = ANALYZED.search(text)
-    for name in NODE.findall(found[1]) if found else ():
-        if name not in KEEP_ORDER:
-            return name == "Sort"
-    return False
+def is_sorted(text, columns):
+    """Returns whether a plan sorts rows at its end, but for nodes that keep their order.
+
+    The analyzed plan also has what is cached; the optimized one has no WITH and no hint.
+    """
+    plans = [OPTIMIZED, ANALYZED]
+    if any("\n" in name or "\n" in kind for name, kind in columns):
+        plans.remove(ANALYZED)  # it begins with the columns
+    trees = [found[1] for found in (plan.search(text) for plan in plans) if found]
+    return any(map(ends_in_sort, trees))
+
+
+def ends_in_sort(tree):
+    """Returns whether the last node that may change the order of rows is a sort."""
+    last = next((name for name in path_to_leaf(tree) if name not in KEEP_ORDER), None)
+    return last == "Sort"
+
+
+def path_to_leaf(tree):
+    """Yields the names of nodes from a plan's root to its leaf, always to the last child.
+
+    Its other children, of a subquery or a WITH, have ":" before them.
+    """
+    before = ""
+    for line in tree.split("\n"):
+        name = NODE.match(line.removeprefix(before)) if line.startswith(before) else None
+        if name:
+            yield name[0]
+            before = f"   {before}" if before else "+- "
 
 
 def has_unordered_rdd(frame):
@@ -92,8 +115,9 @@ def has_unordered_rdd(frame):
     """
     if is_connect(frame):
         return False
-    leaves = elements(frame._jdf.queryExecution().analyzed().collectLeaves())
-    return any(class_of(leaf) == LOGICAL_RDD and not is_determinate(leaf.rdd()) for leaf in leaves)
+    return any(
+        map(is_unordered_rdd, elements(frame._jdf.queryExecution().analyzed().collectLeaves()))
+    )
 
 
 def is_in_order(rdd: Any) -> bool:

@@ -108,9 +108,14 @@ def draws(expression):
 
 def keeps_order(node):
     """Returns whether a node's rows have a fixed order, given that its input has."""
-    if class_of(node) == LOGICAL_RDD:
-        return is_determinate(node.rdd())
+    if is_unordered_rdd(node):
+        return False
     return class_of(node) in IN_ORDER or (is_leaf(node) and class_of(node) != TABLE)
+
+
+def is_unordered_rdd(node):
+    """Returns whether a node has the rows of an RDD that Spark may give in another order."""
+    return class_of(node) == LOGICAL_RDD and not is_determinate(node.rdd())
 
 
 def is_leaf(node):

@@ -42,11 +42,15 @@ WITH = "with few as (select * from {{0}} {}) select * from few {}"
 NARROWED = "select * from (select * from {{0}} {}) where id in (select id from {{0}} {})"
 IN_SQL = {
     "a WITH of sorted rows": WITH.format("order by id", "distribute by label"),
+    "a WITH that is read twice": WITH.format(
+        "where rand() < 2 order by id", "where id in (select id from few)"
+    ),
     "narrowed by sorted rows": NARROWED.format("distribute by label", "order by id"),
 }
 SORTED_IN_SQL = {
     "sorted after a WITH": WITH.format("distribute by label", "order by id"),
     "sorted, then narrowed": NARROWED.format("order by id", "distribute by label"),
+    "sorted in a WITH": WITH.format("order by id", ""),
 }
 
 
@@ -62,6 +66,8 @@ SPREAD = {
     "joined": lambda data, _: data.join(data.select("id").hint("merge"), "id"),
     "spread after sorting": lambda data, _: data.orderBy("id").repartition(3),
     "cached": lambda data, _: data.repartition(3).cache(),
+    "a column's name in lines": lambda data, _: data.repartition(3).toDF("a", "b", "c\nSort d"),
+    "a text in lines": lambda data, _: data.repartition(3).withColumn("a", F.lit("b\nSort [c]")),
     "of an RDD": lambda data, spark: spark.createDataFrame(data.rdd.repartition(3), ROWS),
 }
 FIXED = {
@@ -74,6 +80,8 @@ FIXED = {
     "cached": lambda data, _: data.cache(),
     "a column named as a shuffle": lambda data, _: data.withColumnRenamed("id", "Exchange"),
     "a text named as a shuffle": lambda data, _: data.withColumn("from", F.lit("Exchange 1")),
+    "sorted, with a hint": lambda data, _: data.orderBy("id").hint("broadcast"),
+    "sorted and cached": lambda data, _: data.orderBy("id").cache(),
     "a view of what is sorted": lambda data, spark: view(spark, data.orderBy("id")),
     "observed after sorting": lambda data, _: data.orderBy("id").observe("o", F.count("id")),
     "an RDD": lambda data, spark: spark.createDataFrame(data.rdd, ROWS),
