@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from sparkdl.commands.driver_data import check_data, names_sent
 from sparkdl.commands.driver_inputs import check_folders, check_names, pack_local_files
 from sparkdl.commands.driver_outputs import check_outputs
 from sparkdl.commands.kerberos_ticket import check_ticket
@@ -34,9 +35,10 @@ MADE = "sparkdl-*-env.tar.gz"  # in dist, created by build.py package
 def submit(arguments):
     """Prints the spark-submit command; with --run, runs it and exits with its code."""
     options = arguments.understood(arguments.what)
-    is_elsewhere = deploy_mode(arguments) == "cluster"
-    notes = check_outputs(options) + check_folders(options) if is_elsewhere else []
-    known = known_settings(arguments)
+    known, notes = known_settings(arguments), []
+    if deploy_mode(arguments) == "cluster":
+        notes += check_outputs(options) + check_folders(options)
+        notes += check_data(options, names_sent(arguments.files, known))
     notes += check_ticket(arguments.master or known.get("spark.master"), known)
     for note in notes:
         print(f"sparkdl submit: {note}", file=sys.stderr, flush=True)

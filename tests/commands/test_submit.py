@@ -207,6 +207,19 @@ def test_an_absolute_path_of_a_driver_elsewhere_may_be_mounted(submit):
     assert err.startswith("sparkdl submit: output /mnt/model is lost with the driver's container")
 
 
+def test_a_driver_elsewhere_finds_no_data_of_this_machine(submit, tmp_path):
+    """The job failed on the cluster."""
+    (tmp_path / "d.csv").touch()
+    what = ["evaluate", "--model", "hdfs:///m", "--data", "{type: Csv, path: d.csv}"]
+    code, parts, err = submit(*ELSEWHERE, what=what)
+    assert code == 2 and not parts
+    assert "--data must be at a path that all machines reach" in err
+    assert submit("--master", "yarn", what=what)[0] == 0
+    code, parts, err = submit(*ELSEWHERE, "--files", "d.csv", what=what)
+    assert code == 0 and parts[-1] == what[-1]
+    assert "d.csv is read from the driver's container" in err
+
+
 def test_a_command_that_is_wrong_is_refused_before_it_is_sent(submit):
     with pytest.raises(SystemExit):
         submit("--master", "yarn", what=["trian"])
