@@ -121,6 +121,14 @@ def cases():
     yield [node("Conv", "x", "w", group=2, pads=[0, 1, 1, 0])], IMAGE[:, [0, 1, 2, 0]], pairs, 18
     wide = {"w": drawn(6, 6, 2, 3, 2)}
     yield [node("Conv", "x", "w", group=2)], IMAGE[:, [0, 1, 2, 0]], wide, 18
+    scale = helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "y", "z"])
+    yield [scale], np.zeros((2, 3), np.float32), {}, 18
+    for first in (-0.1, 0.3):  # up to the last number, which float32 must not find outside
+        region = {"r": np.array([0, 0, 0, first, 1, 1, 1, 1], np.float32)}
+        for n in (9, 11, 14):
+            crop = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"}
+            sizes = {"n": np.array([2, 3, 9, n])}
+            yield [node("Resize", "x", "r", "", "n", **crop)], IMAGE, region | sizes, 13
     for pad in ("SAME_UPPER", "SAME_LOWER"):  # with the last place in no window
         gaps = {"kernel_shape": [1, 1], "strides": [2, 3], "auto_pad": pad}
         yield [node("AveragePool", "x", **gaps)], IMAGE, {}, 19

@@ -61,12 +61,14 @@ def along(values, x, axis, block_size):
 
 
 def dynamic_quantize(x):
-    """Returns (y, scale, zero point) in 8 bits; the scale covers the range of x and zero."""
+    """Returns (y, scale, zero point) in 8 bits; the scale covers the range of x and zero.
+
+    The scale of zeros is 1, as in onnxruntime; the standard would divide by 0.
+    """
     low, high = min(x.min(), 0), max(x.max(), 0)
-    scale = np.float32((high - low) / np.float32(255))
-    zero = limited(np.rint(-low / scale) if scale else np.float32(0), np.dtype(np.uint8))
-    y = limited(np.rint(x / (scale or 1)) + zero, np.dtype(np.uint8))
-    return y, scale, zero
+    scale = np.float32((high - low) / np.float32(255)) or np.float32(1)
+    zero = limited(np.rint(-low / scale), np.dtype(np.uint8))
+    return limited(np.rint(x / scale) + zero, np.dtype(np.uint8)), scale, zero
 
 
 def quantized_matmul(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):

@@ -44,7 +44,8 @@ def resize(
     for axis, n, start, end, scale, wanted in zip(axes, lengths, *parts, scales, to, strict=True):
         if n == wanted and scale == 1 and not crops:
             continue
-        number = np.float32 if mode == "nearest" else np.float64  # which decides what is half
+        narrow = mode == "nearest" or crops  # where rounding decides what is half, or outside
+        number = np.float32 if narrow else np.float64
         places = places_of(np.arange(wanted, dtype=number), n, wanted, number(scale), (start, end),
                            coordinate_transformation_mode)  # fmt: skip
         if mode == "nearest":
