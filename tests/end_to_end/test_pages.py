@@ -19,7 +19,8 @@ PAGES = [page for page in pages() if blocks(page, "python") and page not in ELSE
 PRINTS = {
     "README.md": r"\|prediction",
     "notebooks/how_to/caffe.md": r"\[ *0, +1, +3, +5, -1, -1\].*'target_sentence': array\(\[ *1",
-    "notebooks/how_to/dataframes.md": r"\|prediction\|.*\n320\n$",
+    "notebooks/how_to/dataframes.md": r"\|prediction\|.*\n4 \[0.57\d*, 4.0\]\n.*"
+    r"\('dark', 'light'\) 24\n.*\n320\n$",
     "notebooks/how_to/extend.md": r"accuracy (0\.[89]\d|1\.00) of 200 waves\nTrue .*tower'\]\n$",
     "notebooks/how_to/keras.md": r"\(5, 2\)\nAdamHat\(.*\n\[\]\n$",
     "notebooks/how_to/masters.md": r"ParameterAveraging \d\.\d+\nAllReduceSGD \d\.\d+",
@@ -27,7 +28,7 @@ PRINTS = {
     "notebooks/how_to/predict.md": r"\(3, 2\)\n.*\|label\|.*score\|.*\|1 none\|ValueError",
     "notebooks/how_to/search.md": r"\d\.\d+\n$",
     "notebooks/how_to/steer.md": r"validation loss",
-    "notebooks/how_to/streams.md": r"micro-batch 1: all available data.*\[60, 60\]\n60\n$",
+    "notebooks/how_to/streams.md": r"micro-batch 1: all available data.*\[60, 60\]\n60\n180\n$",
     "notebooks/how_to/tables.md": r"accuracy (0\.9\d|1\.00)\n0\nndcgAtK .*MRR\|hit_rate",
     "notebooks/how_to/texts.md": r"accuracy (0\.[89]\d|1\.00)\n\('output/W',\)\n\(3, 2\)\n$",
     "notebooks/how_to/torch.md": r"accuracy (0\.9\d|1\.00)\n.*another loss (0\.9\d|1\.00)\n.*"
