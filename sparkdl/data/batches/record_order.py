@@ -35,7 +35,7 @@ def sort_records(batches: Sequence[Batch]) -> Iterator[Batch]:
         return
     kinds = common_types(records.batches)
     partition = int(records.batches[0].ids[0]) >> POSITION_BITS
-    order = np.argsort(hash_records(records.batches), kind="stable")
+    order = np.argsort(hash_records(records.batches, kinds), kind="stable")
     nbytes = sum(batch.nbytes for batch in records.batches)
     size = max(1, WINDOW_BYTES * len(records) // max(nbytes, 1))
     for start in range(0, len(records), size):
@@ -47,9 +47,8 @@ def sort_records(batches: Sequence[Batch]) -> Iterator[Batch]:
         yield Batch(columns=columns, ids=record_ids(partition, start, len(window)))
 
 
-def hash_records(batches: Sequence[Batch]) -> np.ndarray:
-    """Returns a hash (n,) uint64 of each record's values, in all columns."""
-    kinds = common_types(batches)
+def hash_records(batches: Sequence[Batch], kinds: dict[str, np.dtype]) -> np.ndarray:
+    """Returns a hash (n,) uint64 of each record's values, in columns of these types."""
     return np.concatenate([_hash_batch(batch, kinds) for batch in batches])
 
 

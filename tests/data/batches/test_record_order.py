@@ -6,7 +6,7 @@ import pytest
 from sparkdl.data import Batch
 from sparkdl.data.batches import record_order
 from sparkdl.data.batches.batch import record_ids
-from sparkdl.data.batches.record_order import hash_records, sort_records
+from sparkdl.data.batches.record_order import common_types, hash_records, sort_records
 from sparkdl.data.records.changes import PartByHash
 from sparkdl.errors import DataError
 
@@ -106,7 +106,8 @@ def test_different_records_have_different_hashes(kind):
     x = np.arange(200 * 250).astype("i8")
     pairs = np.stack([x % 250, x // 250], axis=1).astype(kind)
     for rows in (pairs, pairs[:, :, np.newaxis] * np.ones((1, 1, 40), kind)):
-        assert len({*hash_records([Batch.of(rows)]).tolist()}) == len(x)
+        batches = [Batch.of(rows)]
+        assert len({*hash_records(batches, common_types(batches)).tolist()}) == len(x)
 
 
 def test_columns_that_differ_are_refused():
