@@ -14,8 +14,10 @@ DATA = """the data, by type and options as in a run configuration: Digits, or
 "{type: Digits, part: test}", "{type: LMDB, path: digits_lmdb, scale: 0.00390625}",
 "{type: Parquet, path: digits.parquet, features: pixels, label: digit}"
 """
-PATHS = "conf", "model", "resume", "report", "log", "output", "mean", "archive", "py_files"
-PATHS += ("properties",)
+PATHS = (
+    *("conf", "model", "resume", "report", "log", "output", "mean"),
+    *("archive", "py_files", "properties"),
+)
 
 
 def main(arguments=None):

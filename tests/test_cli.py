@@ -94,6 +94,19 @@ MISTAKES = [
         ".: must be the path of a file, got a folder",
     ),
     (["train", "--conf", "run.yaml", "--report", "run.yaml/fit.html"], "run.yaml is a file"),
+    *(
+        (["train", "--conf", "run.yaml", *more], "run.yaml is a file")
+        for more in (
+            ["--log", "run.yaml"],
+            ["--log", "run.yaml/log"],
+            ["--set", "checkpoints.path=run.yaml"],
+            ["--set", "checkpoints.path=run.yaml/points"],
+        )
+    ),
+    (
+        ["predict", "--model", "m", "--data", "Digits", "--output", "run.yaml/p"],
+        "run.yaml is a file",
+    ),
     (["evaluate", "--model", "none", "--data", "Digits"], "none: there is no such model"),
     (["evaluate", "--model", "none", "--data", "Digit"], "did you mean 'Digits'?"),
     (
@@ -408,7 +421,19 @@ def test_a_source_has_its_own_transform_in_all_commands(run, spark, type):
         np.testing.assert_allclose(found, own.predict(x), rtol=1e-5)
 
 
-def test_unknown_layer_is_one_sentence(run, spark, model):
+@pytest.mark.parametrize("name", ["predict", "features"])
+def test_a_failure_leaves_no_folder_in_the_way(run, spark, model, name):
+    """The next try was refused, as the output was there already."""
+    Path("data").write_text("a,b,label\n1,2,0\n")
+    use = ["--model", "model", "--data", "{type: Csv, path: data}", "--output", "found"]
+    for _ in range(2):
+        code, _, err = run(name, *use, *COMMANDS[name][7:])
+        assert code == 2 and "features must have 784 numbers, got 2" in err
+        assert not Path("found").exists()
+
+
+def test_unknown_layer_is_one_sentence_before_spark_starts(run, monkeypatch, model):
+    monkeypatch.setattr("sparkdl.commands.inference.session", None)
     arguments = ["--model", "model", "--data", "Digits", "--layers", "dens_1", "--output", "f"]
     code, _, err = run("features", *arguments)
     assert code == 2

@@ -10,7 +10,7 @@ from sparkdl.training.fit.network_fit import load_to_resume
 from sparkdl.training.report.dashboard import Dashboard
 from sparkdl.training.report.html_report import HtmlReport
 from sparkdl.training.report.page import check_report_path
-from sparkdl.training.report.run_log import RunLog
+from sparkdl.training.report.run_log import RunLog, check_log_folder
 from sparkdl.training.reporting.progress_bar import ProgressBar
 
 
@@ -25,6 +25,8 @@ def train(arguments):
             conf.check_outside(f"--{name}", getattr(arguments, name))
     if arguments.report is not None:
         check_report_path(arguments.report)
+    if arguments.log is not None:
+        check_log_folder(arguments.log)
     print(conf.network.summary(conf.training.batch_size_per_worker), end="\n\n", flush=True)
     spark = conf.spark
     with ExitStack() as stack:

@@ -119,7 +119,7 @@ def is_directory(path):
 
 
 def check_parents(path):
-    """Raises DataError if a local path lies below a file, or an object store has no such bucket."""
+    """Raises DataError for a path below a file, in a read-only folder, or without a bucket."""
     if is_object_store(path):
         with name_errors(path, "written"):
             object_stores.check_bucket(path, *resolve(path))
@@ -127,6 +127,8 @@ def check_parents(path):
         return
     for parent in Path(absolute(path)).parents:
         if os.path.isdir(parent):
+            if not os.access(parent, os.W_OK | os.X_OK):
+                raise DataError(f"{path}: cannot be written, {parent} is read-only for this user")
             return
         if os.path.exists(parent):
             raise DataError(f"{path}: cannot be written, {parent} is a file")

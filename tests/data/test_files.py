@@ -145,6 +145,24 @@ def test_a_local_path_below_a_file_is_refused(tmp_path, prefix):
         files.check_parents(f"{prefix}{tmp_path}/a/b/c")
 
 
+@pytest.mark.parametrize("prefix", ["", "file://"])
+def test_a_local_path_in_a_read_only_folder_is_refused(tmp_path, monkeypatch, prefix):
+    """Models were lost: it was found when they were saved, after the fit."""
+    write(tmp_path / "mine/a")
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != str(tmp_path))
+    files.check_parents(f"{prefix}{tmp_path}/mine/b")
+    with pytest.raises(DataError, match="new/b: cannot be written, .* is read-only for this user"):
+        files.check_parents(f"{prefix}{tmp_path}/new/b")
+
+
+def test_the_system_says_whether_a_folder_is_read_only(tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere")
+    (tmp_path / "shut").mkdir(mode=0o500)
+    with pytest.raises(DataError, match="shut is read-only for this user"):
+        files.check_parents(tmp_path / "shut/b")
+
+
 @pytest.mark.parametrize("prefix", ["", "file://", "memory://files-write"])
 def test_a_file_appears_whole_and_is_replaced(tmp_path, prefix):
     for content in (b"old", b"new"):

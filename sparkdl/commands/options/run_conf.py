@@ -25,7 +25,7 @@ from sparkdl.spark.session import TWO_EXECUTORS
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.masters.registry import training_master
-from sparkdl.training.saving.checkpoint import Checkpoints
+from sparkdl.training.saving.checkpoint import Checkpoints, check_folder
 from sparkdl.training.saving.manifest import refuse_to_destroy
 
 
@@ -88,6 +88,7 @@ class RunConf(Config):
         refuse_to_destroy(self.output)
         if self.checkpoints is not None:
             self.check_outside("checkpoints.path", self.checkpoints.path)
+            check_folder(self.checkpoints)
 
     def check_outside(self, name, path):
         """Raises ConfigError if `path` is the folder of the model or in it.

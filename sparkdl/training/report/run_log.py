@@ -40,7 +40,7 @@ class RunLog(RunListener):
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         super().__init__("")
-        self.path = Path(files.local_path(folder, "lines are appended to a log"), LOG)
+        self.path = log_path(folder)
         self._held: list[str] = []  # lines that wait for the event that replaces an older log
         self._known: dict[str, Any] = {}  # values of the last round written
         self._seen: Any = None  # the last LayerReport written
@@ -123,3 +123,13 @@ class RunLog(RunListener):
         except OSError as error:
             text = f"{self.path}: cannot be written: {error.strerror or error}"
             raise DataError(text) from error
+
+
+def log_path(folder):
+    """Returns the Path of the log in a folder; raises DataError unless it is local."""
+    return Path(files.local_path(folder, "lines are appended to a log"), LOG)
+
+
+def check_log_folder(folder):
+    """Raises DataError if a folder can have no log: a file, below one, or read-only."""
+    files.check_parents(log_path(folder))

@@ -68,6 +68,20 @@ class Checkpoints(Config):
     keep: int = option(Integer(minimum=1), "Number of most recent checkpoints to keep.", default=3)
 
 
+def check_folder(options):
+    """Raises CheckpointError if the folder of checkpoints can have none.
+
+    It may be a file or below one, read-only, or in a bucket that does not exist.
+    """
+    is_local = files.is_local(options.path)
+    check_place(path_of(options, rounds=0) if is_local else options.path)
+
+
+def path_of(options, rounds):
+    """Returns the path of the checkpoint after this number of rounds."""
+    return f"{as_text(options.path)}/round-{rounds:08d}"
+
+
 class CheckpointWriter(Listener):
     """Writes checkpoints during a fit.
 
@@ -83,9 +97,9 @@ class CheckpointWriter(Listener):
     def on_fit_start(self, plan: FitPlan) -> None:
         """Raises CheckpointError if checkpoints of another run would get mixed with this fit's.
 
-        Also if the folder can have none, as it is below a file, or its bucket does not exist.
+        Also if the folder can have none; see check_folder.
         """
-        check_place(self.options.path)
+        check_folder(self.options)
         self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
         self._history, self._steering, self._saved_rounds = plan.history, plan.steering, None
         self._make_way(plan.rounds)
@@ -161,7 +175,7 @@ class CheckpointWriter(Listener):
         self._prune(state.rounds)
 
     def _path_of(self, rounds):
-        return f"{as_text(self.options.path)}/round-{rounds:08d}"
+        return path_of(self.options, rounds)
 
     def _refuse_diverged(self, state: "TrainState") -> None:
         """Raises DivergedError, except for infinite buffers, which may be constants."""

@@ -130,7 +130,7 @@ def refuse_to_destroy(path):
 
 
 def check_place(path):
-    """Raises CheckpointError if `path` is below a file, or in a bucket that does not exist."""
+    """Raises CheckpointError if `path` cannot be written because of its folder or bucket."""
     with _name_errors(path, "written"):
         files.check_parents(path)
 
