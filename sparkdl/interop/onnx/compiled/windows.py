@@ -20,79 +20,37 @@ def without_cuts(windows):
     return windows
 
 
-def conv(
-    x,
-    W,
-    b=None,
-    *,
-    auto_pad="NOTSET",
-    dilations=None,
-    group=1,
-    kernel_shape=None,
-    pads=None,
-    strides=None,
-):
+def conv(x, W, b=None, *, group=1, kernel_shape=None, **options):
     x, W = floats(x, W)
     check_filters(W, group, kernel_shape)
-    at = without_cuts(Windows.over(x.shape[2:], W.shape[2:], strides, dilations, pads, auto_pad))
+    at = without_cuts(Windows.over(x.shape[2:], W.shape[2:], **options))
     y = ops.conv(x, W, at.strides, at.pads, at.dilations, group)
     return y if b is None else ops.add_bias(y, *floats(b), 1)
 
 
-def conv_transpose(
-    x,
-    W,
-    b=None,
-    *,
-    auto_pad="NOTSET",
-    dilations=None,
-    group=1,
-    kernel_shape=None,
-    output_padding=None,
-    output_shape=None,
-    pads=None,
-    strides=None,
-):
+def conv_transpose(x, W, b=None, *, group=1, kernel_shape=None, **options):
     x, W = floats(x, W)
     check_filters(W, group, kernel_shape)
-    more = output_padding, pads, auto_pad, output_shape
-    at = without_cuts(windows_of_result(x.shape[2:], W.shape[2:], strides, dilations, *more))
+    at = without_cuts(windows_of_result(x.shape[2:], W.shape[2:], **options))
     y = ops.conv_transpose(x, W, at.sizes, at.strides, at.pads, at.dilations, group)
     return y if b is None else ops.add_bias(y, *floats(b), 1)
 
 
-def average_pool(
-    x,
-    *,
-    auto_pad="NOTSET",
-    ceil_mode=0,
-    count_include_pad=0,
-    dilations=None,
-    kernel_shape,
-    pads=None,
-    strides=None,
-):
-    if ceil_mode:
-        raise UnsupportedError("windows that reach over the end")
-    at = without_cuts(windows_of(x, kernel_shape, strides, dilations, pads, auto_pad))
+def average_pool(x, *, count_include_pad=0, **options):
+    at = whole_windows(x, **options)
     return ops.avg_pool(x, at.kernel, at.strides, at.pads, bool(count_include_pad), at.dilations)
 
 
-def max_pool(
-    x,
-    *,
-    auto_pad="NOTSET",
-    ceil_mode=0,
-    dilations=None,
-    kernel_shape,
-    pads=None,
-    storage_order=0,
-    strides=None,
-):
+def max_pool(x, *, storage_order=0, **options):
+    at = whole_windows(x, **options)
+    return ops.max_pool(x, at.kernel, at.strides, at.pads, at.dilations)
+
+
+def whole_windows(x, *, ceil_mode=0, **options):
+    """Returns the Windows of a pooling over x; UnsupportedError if they may reach over the end."""
     if ceil_mode:
         raise UnsupportedError("windows that reach over the end")
-    at = without_cuts(windows_of(x, kernel_shape, strides, dilations, pads, auto_pad))
-    return ops.max_pool(x, at.kernel, at.strides, at.pads, at.dilations)
+    return without_cuts(windows_of(x, **options))
 
 
 def over_all(pool):

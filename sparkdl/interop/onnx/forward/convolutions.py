@@ -83,8 +83,8 @@ def conv_transpose(
     """Returns y (N, M, *out) of x (N, C, *in), W (C, M / group, *kernel), b (M,)."""
     check_filters(W, group, kernel_shape)
     axes, sizes = x.ndim - 2, x.shape[2:]
-    more = output_padding, pads, auto_pad, output_shape
-    windows = windows_of_result(sizes, W.shape[2:], strides, dilations, *more)
+    options = strides, dilations, output_padding, pads, auto_pad, output_shape
+    windows = windows_of_result(sizes, W.shape[2:], *options)
     if min(before for before, _ in windows.pads) < 0:
         raise ValueError(f"padding must be >= 0, got {windows.pads}")
     parts = zip(np.split(x, group, 1), np.split(W, group), strict=True)
@@ -95,7 +95,14 @@ def conv_transpose(
 
 
 def windows_of_result(
-    sizes, kernel, strides, dilations, output_padding, pads, auto_pad, output_shape
+    sizes,
+    kernel,
+    strides=None,
+    dilations=None,
+    output_padding=None,
+    pads=None,
+    auto_pad="NOTSET",
+    output_shape=None,
 ):
     """Returns the Windows over the result of a transposed convolution with input of `sizes`."""
     axes = len(sizes)

@@ -9,7 +9,9 @@ from sparkdl.interop.onnx.forward.reductions import lowest
 from sparkdl.interop.onnx.forward.windows import Windows
 
 
-def windows_of(x, kernel, strides, dilations, pads, auto_pad, ceil=False):
+def windows_of(
+    x, kernel_shape, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil_mode=0
+):
     """Returns the Windows of a pooling over x (N, C, *in).
 
     Raises
@@ -17,10 +19,10 @@ def windows_of(x, kernel, strides, dilations, pads, auto_pad, ceil=False):
     UnsupportedError
         For "same" padding of dilated windows: onnxruntime takes it as if they were not dilated.
     """
-    dilated = any(k > 1 and d > 1 for k, d in zip(kernel, dilations or (), strict=False))
+    dilated = any(k > 1 and d > 1 for k, d in zip(kernel_shape, dilations or (), strict=False))
     if dilated and auto_pad.startswith("SAME"):
         raise UnsupportedError(f"auto_pad={auto_pad} with dilations={dilations} is not supported")
-    return Windows.over(x.shape[2:], kernel, strides, dilations, pads, auto_pad, ceil)
+    return Windows.over(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
 
 
 def average_pool(
