@@ -192,14 +192,20 @@ def operand_layer(node, values, shape, flag, trains=None):
 
 
 def matmul(node):
-    """Returns a dense layer if one operand is constant, else the product of two computed ones."""
+    """Returns a dense layer if one operand is constant, else the product of two computed ones.
+
+    A constant of several matrices (n, in, out) is one for each of n rows.
+    """
     if not node.is_constant(1):
         for index in (0, 1):
             node.shape(index)  # UnsupportedError unless the batch is first
         return [Step(layer=nn.MatMul(), sources=(0, 1))]
-    W = node.constant(1)
+    W, shape = node.constant(1), node.shape()
+    if W.ndim == 3 and len(shape) == 2 and len(W) == shape[0]:
+        rows = nn.LocallyConnected1D(filters=W.shape[2], kernel_size=1, bias=False)
+        return [Step(layer=rows, weights={"W": W})]
     node.need(W.ndim == 2, f"B of shape {W.shape}")
-    return on_rows(nn.Dense(units=W.shape[1], bias=False), {"W": W}, node.shape())
+    return on_rows(nn.Dense(units=W.shape[1], bias=False), {"W": W}, shape)
 
 
 def on_rows(layer, weights, shape):

@@ -73,6 +73,8 @@ def plain_node(node):
         free = len(widest) - (1 if constants else 2)
         node.need(place.index + place.behind <= free, "products along the batch")
         node.need(node.op == "MatMul" or len(axes_of(widest)) == 2, "a product of other rows")
+        stacked = any(array_of(node, name).ndim > 2 for name in constants)
+        node.need(not stacked or place == Place(1), "several matrices beside such a batch")
     made = {}
     if node.op not in OF_AXIS | PRODUCTS:
         made = {name: beside_batch(node, name, widest) for name in constants}

@@ -29,8 +29,6 @@ UNREAD = {  # type of layer: why its file is not read back into a network
     "ArgMax": "a choice between numbers and others than one is not supported",
     "Learned": "an output that no node computes",
     "LearnedSelfAttention": "(MatMul)",  # of queries that are the same for each example
-    "LocallyConnected1D": "B of shape (",
-    "LocallyConnected2D": "B of shape (",
 }
 
 

@@ -340,6 +340,18 @@ CASES = (
         "clip_below": ([node("Clip", "x", "l")], IMAGE, {"l": ZERO}),
         "clip_above": ([node("Clip", "x", "", "h")], IMAGE, {"h": ZERO}),
         "clip": ([node("Clip", "x", "l", "h")], IMAGE, {"l": ZERO, "h": np.float32(0.7) + ZERO}),
+        **{
+            f"matrices_of_{rows}_rows": (
+                [
+                    node("Transpose", "x", perm=[1, 0, 2], to="t"),
+                    node("MatMul", "t", "W", to="m"),
+                    node("Transpose", "m", perm=[1, 0, 2]),
+                ],
+                (rows, 5),
+                {"W": drawn(1, rows, 5, 2)},
+            )
+            for rows in (1, 4)
+        },
         "concat": ([node("Concat", "x", "x", axis=1)], IMAGE, {}),
         "concat_last": ([node("Concat", "x", "x", axis=-1)], IMAGE, {}),
         "conv": ([node("Conv", "x", "W", "b", strides=[2, 1], pads=[1, 0, 2, 1])], IMAGE, FILTERS),
@@ -576,6 +588,12 @@ REFUSED = {
         IMAGE,
         {name: np.array([n]) for name, n in {"s": 0, "e": 1}.items()},
     ),
+    "matrices_of_examples": (  # one for each, if there are as many
+        [node("MatMul", "x", "W")],
+        (4, 5),
+        {"W": drawn(1, 3, 5, 2)},
+    ),
+    "one_matrix_of_several": ([node("MatMul", "x", "W")], (4, 5), {"W": drawn(1, 1, 5, 2)}),
     "concat_batches": ([node("Concat", "x", "x", axis=0)], IMAGE, {}),
     "gemm_alpha": ([node("Gemm", "x", "W", alpha=2.0)], (5,), {"W": drawn(1, 5, 4)}),
     "max_pool_ceil": ([node("MaxPool", "x", kernel_shape=[2, 2], ceil_mode=1)], IMAGE, {}),
