@@ -2,16 +2,19 @@
 
 import re
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
-from sparkdl.interop.keras.automatic_masks import AutomaticMasks
+from sparkdl.interop.keras.automatic_masks import check_masks, computed_mask, operations_for_masks
 from sparkdl.interop.keras.calls import acts_in_training, calls_of, is_model, is_trainable
 from sparkdl.interop.keras.layers import RULES
 from sparkdl.interop.keras.places import Place, channels_first, channels_last
 from sparkdl.interop.keras.weights import UNUSED
 from sparkdl.interop.translated_network import MISTAKES, only_input, take_name
 from sparkdl.nn import GraphBuilder
-from sparkdl.nn.layers import Activation, Frozen, Permute
+from sparkdl.nn.layers import Activation, Frozen, Permute, Reshape
+
+SAME = object()  # the mask of the first input
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +57,7 @@ class Scope:
     legacy: str = ""
     trainable: bool = True
     rank: tuple = ()
-    masks: AutomaticMasks | None = None
+    operations: frozenset = frozenset()  # layers that compute masks
     used: dict = field(default_factory=dict)
 
     def group(self, kind):
@@ -67,14 +70,15 @@ class Scope:
 class GraphTranslation:
     """State of a translation: vertices, tensors and arrays so far."""
 
-    def __init__(self, version, shapes, images="channels_last"):
+    def __init__(self, version, shapes, images="channels_last", loses_masks=True):
         self.version, self.given, self.images = version, shapes, images
+        self.loses_masks = loses_masks  # whether vertices may be added where Keras loses a mask
         self.build = GraphBuilder()
         self.taken, self.refused, self.owners, self.groups = [], [], {}, {}
         self.values = {}  # {"vertex/array": numbers that are options of the layer}
         self.turned, self.names, self.output_names = {}, set(), []
         self.notes = []
-        self.repeating = []  # layers that, in Keras, repeat their last output at masked steps
+        self.unlike = []  # layers that give other numbers than in Keras at masked steps
 
     @property
     def asks_inside(self):
@@ -97,7 +101,7 @@ class GraphTranslation:
         layers, sources, outputs = calls_of(document)
         scope = scope or Scope(trainable=is_trainable(document))
         inner = [*layers, *(layer for layer, _ in sources)]
-        scope.masks, tensors = AutomaticMasks(inner, outputs), {}
+        scope.operations, tensors = operations_for_masks(inner, outputs), {}
         for layer in layers:
             self.groups[scope.path, layer.name] = scope.group(layer.kind)
         for i, (layer, at) in enumerate(sources):
@@ -116,12 +120,13 @@ class GraphTranslation:
         """Adds the calls whose sources exist; returns the others."""
         later = []
         for layer, number, call in waiting:
-            if any(at not in tensors for at in call.sources):
+            computed = [at for at in call.masks if at[0] in scope.operations]
+            if any(at not in tensors for at in (*call.sources, *computed)):
                 later.append((layer, number, call))
                 continue
-            given = self.call(layer, call, [tensors[at] for at in call.sources], scope)
+            masks = [tensors[at] if at in computed else None for at in call.masks]
+            given = self.call(layer, call, [tensors[at] for at in call.sources], masks, scope)
             tensors |= {(layer.name, number, i): one for i, one in enumerate(given)}
-            scope.masks.carry(layer, number, call)
         if len(later) == len(waiting):
             names = sorted({layer.name for layer, _, _ in later})
             raise DataError(
@@ -142,16 +147,16 @@ class GraphTranslation:
         self.names.add(layer.name)
         return Place(name=layer.name, shape=own, turned=turned)
 
-    def call(self, layer, call, given, scope):
+    def call(self, layer, call, given, masks, scope):
         """Adds the vertices of one call of a layer, or records why it is not supported."""
-        if layer.name in scope.masks.operations:
-            return [None]
         try:
+            if layer.name in scope.operations:
+                return [computed_mask(layer, call, given)]
             layer.refuse_custom()
             if not is_model(layer.kind):
                 rule_of(layer.kind)
             call.refuse_training()
-            scope.masks.check(call, given)
+            check_masks(masks, given[0] if given else None)
             if call.is_inference and layer.is_asked and acts_in_training(layer.document):
                 self.notes.append(f"{layer.name} trains, although its call has training=False")
             if any(place is None for place in given):  # after an unsupported layer
@@ -255,7 +260,19 @@ class LayerCall:
             self.options.need(False, "data_format", form)
         return self.first(place) if form == "channels_last" else self.plain(place)
 
-    def add(self, layer, *places, takes=(), turned=None, masked=None, helper=False):
+    def unmasked(self, place):
+        """Returns a Place without its mask, which Keras loses here.
+
+        Two Reshapes lose ours. Raises UnsupportedError where numbers at masked steps differ.
+        """
+        if place.masked and not (self.translation.loses_masks and place.filled):
+            raise UnsupportedError(f"{self.kind} of a sequence with a mask is not supported")
+        if not place.masked:
+            return place
+        row = self.add(Reshape(shape=(prod(place.shape),)), place, helper=True)
+        return self.add(Reshape(shape=place.shape), row, helper=True)
+
+    def add(self, layer, *places, takes=(), turned=None, mask=SAME, filled=None, helper=False):
         """Adds a vertex; returns its Place.
 
         Parameters
@@ -265,14 +282,18 @@ class LayerCall:
             Its inputs.
         takes : sequence of Take
             Its arrays, in Keras's order.
-        turned, masked : bool, optional
+        turned, mask : optional
             As in Place; by default those of the first input.
+        filled : bool, optional
+            As in Place; by default whether all inputs are.
         helper : bool
             Whether another vertex gets the name of Keras's layer.
         """
         graph, shapes = self.translation, tuple(place.shape for place in places)
         in_shape = shapes if layer.multi_input else shapes[0]
         shape = tuple(layer.out_shape(in_shape))
+        mask = places[0].mask if mask is SAME else mask
+        filled = all(place.filled for place in places) if filled is None else filled
         name, shares = self.name_for(layer, takes, helper)
         if takes and not self.trainable:
             layer = Frozen(layer=layer)
@@ -283,17 +304,18 @@ class LayerCall:
             name=name,
             shape=shape,
             turned=(places[0].turned if turned is None else turned) and len(shape) > 2,
-            masked=(places[0].masked if masked is None else masked) and len(shape) == 2,
+            mask=mask if len(shape) == 2 else None,
+            filled=len(shape) != 2 or mask is None or filled,
         )
 
     def name_for(self, layer, takes, helper):
         """Returns (name of the next vertex, vertex whose arrays it shares)."""
         base = self.scope.prefix + self.layer.name
-        self.parts += 1
         wanted = f"{base}/{layer.type_name.lower()}" if helper else base
         name = self.translation.free(wanted)
         if not takes:
             return name, None
+        self.parts += 1
         key = self.scope.path, self.layer.name, self.parts
         owner = self.translation.owners.setdefault(key, name)
         return name, None if owner == name else owner

@@ -20,14 +20,21 @@ class Place:
         Shape of one example in sparkdl.
     turned : bool
         Whether channels are first here but last in Keras.
-    masked : bool
-        Whether it has a mask of padded steps.
+    mask : tuple, optional
+        The mask of its steps, the same in Keras and here: see `automatic_masks.py`.
+    filled : bool
+        Whether its numbers at masked steps are those of Keras, too.
     """
 
     name: str
     shape: tuple
     turned: bool = False
-    masked: bool = False
+    mask: tuple | None = None
+    filled: bool = True
+
+    @property
+    def masked(self):
+        return self.mask is not None
 
 
 def keras_shape(place):

@@ -107,10 +107,10 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
 
 def note_masked_steps(graph, places):
     """Returns notes on outputs that differ from Keras's at masked steps."""
-    if not graph.repeating or not any(place.masked for place in places):
+    if all(place.filled for place in places):
         return []
-    names = ", ".join(dict.fromkeys(graph.repeating))
-    return [f"outputs differ at masked steps: {names} gives 0 where Keras repeats its last output"]
+    names = ", ".join(dict.fromkeys(graph.unlike))
+    return [f"outputs differ at masked steps, where {names} gives other numbers than in Keras"]
 
 
 def document_of(model, weights):

@@ -7,7 +7,12 @@ import pytest
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras import read_keras
-from tests.interop.keras.models import answer, chain, drawn, keras
+from sparkdl.nn import NetworkConf
+from sparkdl.nn.layers import Conv1D, EmbeddingSequence, RnnOutput
+from sparkdl.training.network import Network
+from tests.interop.keras.models import answer, chain, draw_weights, drawn, keras, train
+from tests.interop.keras.test_gradients import RATE, moved_by_keras
+from tests.interop.keras.test_writing import again
 from tests.support.tables import for_all
 
 L, STEPS = keras.layers, 7
@@ -16,6 +21,10 @@ WORDS, NUMBERS = (STEPS,), (STEPS, 3)
 
 def embedding():
     return L.Embedding(9, 4, mask_zero=True)
+
+
+def rnn(units, **options):
+    return L.SimpleRNN(units, return_sequences=True, **options)
 
 
 MASKED = {  # (shape of an input, layers)
@@ -61,6 +70,138 @@ def test_masks_that_keras_passes_on(tmp_path):
         assert not np.allclose(whole, wanted, atol=1e-3), "masks change nothing"
 
     for_all(MASKED, check)
+
+
+def pair(kind, **options):
+    """Returns a function that joins a sequence and another with the same mask."""
+    return lambda x: kind(**options)([x, L.Dense(4, activation="tanh")(x)])
+
+
+def steps(*layers):
+    return lambda x: keras.Sequential([keras.Input(x.shape[1:]), *layers])(x)
+
+
+def last(*layers):
+    """Returns a function that ends in the last state of an LSTM, which asks the mask."""
+    return steps(*layers, L.LSTM(3))
+
+
+ON = {  # functions of a masked sequence: the mask goes on, or ends where Keras loses it
+    "sum": lambda x: L.LSTM(3)(pair(L.Add)(x)),
+    "difference": lambda x: L.LSTM(3)(pair(L.Subtract)(x)),
+    "mean": lambda x: L.GlobalAveragePooling1D()(pair(L.Average)(x)),
+    "product": lambda x: L.LSTM(3)(pair(L.Multiply)(x)),
+    "maximum": lambda x: L.LSTM(3)(pair(L.Maximum)(x)),
+    "minimum": lambda x: L.LSTM(3)(pair(L.Minimum)(x)),
+    "features": lambda x: L.LSTM(3)(pair(L.Concatenate)(x)),
+    "more steps": lambda x: L.LSTM(3)(pair(L.Concatenate, axis=1)(x)),
+    "steps before": lambda x: L.LSTM(3)(L.Concatenate(axis=1)([L.Conv1D(4, 2)(x), x])),
+    "behind a sum": lambda x: L.LSTM(3)(L.Add()([pair(L.Add)(x), x])),
+    "both ways": lambda x: L.LSTM(3)(L.Add()([L.Bidirectional(rnn(2))(x), x])),
+    "rows": steps(L.Flatten(), L.Dense(2)),
+    "one row": steps(L.Reshape((-1,)), L.Dense(2)),
+    "other steps": last(L.Reshape((4, 7))),
+    "axes": last(L.Permute((2, 1))),
+    "convolution": last(L.Conv1D(3, 2, padding="same")),
+    "separable": last(L.SeparableConv1D(3, 2)),
+    "transposed": last(L.Conv1DTranspose(3, 2)),
+    "pooling": last(L.MaxPooling1D(2, strides=1, padding="same")),
+    "largest": steps(L.GlobalMaxPooling1D()),
+    "padding": last(L.ZeroPadding1D(1)),
+    "cropping": last(L.Cropping1D((1, 2))),
+    "twice": last(L.UpSampling1D(2)),
+    "root mean square": last(L.RMSNormalization()),
+    "the same layer, with and without": lambda x: same_layer(L.Conv1D(4, 2, padding="same"), x),
+    "zeros": steps(rnn(3, zero_output_for_mask=True), L.Flatten()),
+}
+
+
+def same_layer(layer, x):
+    """Returns rows of what a layer makes of a masked sequence, and of its result."""
+    return L.Flatten()(layer(layer(x)))
+
+
+def of_words(connect, nested=False):
+    """Returns a model of a masked sequence; the file of a nested one has no operations."""
+    x, y = keras.Input(WORDS), keras.Input((STEPS, 4))
+    embedded = embedding()(x)
+    outputs = keras.Model(y, connect(y))(embedded) if nested else connect(embedded)
+    return draw_weights(keras.Model(x, outputs))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask")
+def test_masks_go_on_and_end_as_in_keras(tmp_path):
+    def check(name):
+        for nested in (False, True):
+            model, x = of_words(ON[name], nested), features(WORDS, 0)
+            x[1, 2:5], x[4, 0] = [0, 3, 0], 0
+            net, wanted = read_keras(model), answer(model, x)
+            np.testing.assert_allclose(net.run(x), wanted, rtol=1e-4, atol=1e-5)
+            assert net.notes == ()
+            back = again(net.network, tmp_path, net.outputs)
+            np.testing.assert_allclose(answer(back, x), wanted, rtol=1e-4, atol=1e-5)
+
+    for_all(ON, check)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask")
+def test_training_behind_masks_is_that_of_keras():
+    def check(name):
+        model = of_words(ON[name])
+        model.compile(keras.optimizers.SGD(RATE), "mse")
+        x, y = features(WORDS, 0), drawn(3, 5, *model.output_shape[1:])
+        network = read_keras(model).network
+        train(network, x, y, 1)
+        moved_by_keras(model, x, y)
+        moved = read_keras(model).network.state.params
+        np.testing.assert_allclose(network.state.params, moved, rtol=1e-4, atol=1e-5)
+
+    for_all(["sum", "product", "more steps", "convolution", "root mean square", "rows"], check)
+
+
+def other():
+    return L.Embedding(9, 4)
+
+
+def attention(x):
+    return L.MultiHeadAttention(2, 2)(x, x)
+
+
+REFUSED = {  # functions of a masked sequence and of words
+    "add": lambda x, words: L.Add()([x, other()(words)]),
+    "concatenate": lambda x, words: L.Concatenate()([x, other()(words)]),
+    "multiply": lambda x, words: L.Multiply()([x, L.Masking()(other()(words))]),
+    "multi_head_attention": lambda x, words: attention(x),
+    "flatten": lambda x, words: L.Flatten()(rnn(3)(x)),
+    "conv1d": lambda x, words: L.Conv1D(2, 2)(pair(L.Multiply)(x)),
+    "global_max_pooling1d": lambda x, words: L.GlobalMaxPooling1D()(pair(L.Maximum)(rnn(4)(x))),
+    "reshape": lambda x, words: L.Reshape((7, 4))(x),
+    "cropping1d": lambda x, words: L.Cropping1D(0)(x),
+    "time_distributed": lambda x, words: L.TimeDistributed(L.Reshape((2, 2)))(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask")
+def test_masks_that_keras_treats_otherwise_are_refused_by_name():
+    def check(name):
+        keras.backend.clear_session()
+        x = keras.Input(WORDS)
+        model = keras.Model(x, REFUSED[name](embedding()(x), x))
+        with pytest.raises(UnsupportedError, match=rf"{name} \(.*mask.* not supported"):
+            read_keras(model.to_json())
+
+    for_all(REFUSED, check)
+
+
+def test_a_layer_of_ours_that_asks_a_mask_which_keras_loses_is_not_written(tmp_path):
+    """Where a file is read, vertices that lose the mask are added; such a network has none."""
+    words = EmbeddingSequence(vocabulary_size=9, units=4, padding_id=0)
+    layers = [words, Conv1D(name="conv", filters=2, kernel_size=2), RnnOutput(units=3)]
+    network = Network(NetworkConf(input_shape=(STEPS,), layers=layers))
+    with pytest.raises(UnsupportedError, match="conv .*: Conv1D of a sequence with a mask is not"):
+        again(network, tmp_path)
 
 
 def given(make_mask, masked=True, layer=L.GRU):

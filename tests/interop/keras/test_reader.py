@@ -379,13 +379,6 @@ def test_a_refused_layer_with_several_outputs_is_named():
         read_keras(model.to_json())
 
 
-@pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask")
-def test_masks_that_keras_drops_are_refused():
-    model = keras.Sequential([keras.Input((5,)), L.Embedding(9, 4, mask_zero=True), L.Flatten()])
-    with pytest.raises(UnsupportedError, match="mask"):
-        read_keras(model.to_json())
-
-
 def test_normalization_that_takes_masked_steps_in_keras_is_refused():
     def check(layer):
         layers = L.Embedding(9, 4, mask_zero=True), layer, L.LSTM(3)

@@ -1,5 +1,6 @@
 """Element-wise layers, and noise in training."""
 
+from sparkdl.interop.keras.automatic_masks import mask_of_numbers
 from sparkdl.interop.keras.places import no_masks
 from sparkdl.nn import layers as nn
 
@@ -35,7 +36,8 @@ def gaussian_noise(at):
 def masking(at):
     x = at.one()
     no_masks([x], "Masking")
-    return at.add(nn.Masking(value=at.options.number("mask_value", 0.0)), x, masked=True)
+    padding = at.options.number("mask_value", 0.0)
+    return at.add(nn.Masking(value=padding), x, mask=mask_of_numbers(x, padding))
 
 
 DROPOUTS = {

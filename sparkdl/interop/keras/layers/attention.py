@@ -17,7 +17,7 @@ def attention(at):
     options = at.options
     query, value, key = roles(at)
     options.need(len(query.shape) == 2, "input shape", query.shape)
-    if query.masked or value.masked or key.masked:
+    if query.masked or value.masked or key.masked:  # Keras takes it away from what else reads them
         raise UnsupportedError("a mask is not supported")
     size, l1_l2 = options.size("key_dim"), regularizer(options.take("kernel_regularizer"))
     given = options.take("value_dim")

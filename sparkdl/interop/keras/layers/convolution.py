@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.interop.keras.layers.common import activated, biased, same_options, weighted
 from sparkdl.interop.keras.members import constraint, initializer, regularizer
-from sparkdl.interop.keras.places import Take, no_masks
+from sparkdl.interop.keras.places import Take
 from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.windows.geometry import per_axis, spans_of
 
@@ -70,9 +70,7 @@ def into_outputs(axes):
 
 def given(at):
     """Returns the input, with channels first."""
-    x = at.images(at.one())
-    no_masks([x], "a convolution")
-    return x
+    return at.images(at.unmasked(at.one()))
 
 
 def kernel_and_bias(layer, change=filters, shape=filter_shape):

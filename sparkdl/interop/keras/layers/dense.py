@@ -2,6 +2,7 @@
 
 from math import prod
 
+from sparkdl.interop.keras.automatic_masks import mask_of_words
 from sparkdl.interop.keras.layers.common import activated, check_softmax, weighted
 from sparkdl.interop.keras.members import activation, constraint, initializer, regularizer
 from sparkdl.interop.keras.places import Take, flat, no_masks
@@ -39,7 +40,8 @@ def embedding(at):
         activation="identity",
     )
     options.need(len(x.shape) == 1, "input shape", x.shape)
-    return at.add(layer, x, takes=[Take(ours="W")], masked=masked)
+    mask = mask_of_words(x) if masked else None
+    return at.add(layer, x, takes=[Take(ours="W")], mask=mask)
 
 
 def function(at):

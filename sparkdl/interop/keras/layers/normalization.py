@@ -93,7 +93,7 @@ def group_norm(at):
 
 def rms_norm(at):
     """Normalizes along the last axis; along others Keras applies its factors to the last one."""
-    x, axis = at.first(at.one()), at.options.take("axis", -1)
+    x, axis = at.first(at.unmasked(at.one())), at.options.take("axis", -1)
     at.options.need(axis in (-1, len(x.shape), [-1], [len(x.shape)]), "axis", axis)
     layer = nn.RMSNorm(epsilon=at.options.number("epsilon", 1e-6))
     return at.add(layer, x, takes=[Take(ours="gamma")])

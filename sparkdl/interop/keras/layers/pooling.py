@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from sparkdl.interop.keras.places import no_masks
 from sparkdl.nn import layers as nn
 
 POOLS = {
@@ -13,8 +12,7 @@ GLOBAL = {"Max": "max", "Average": "avg"}
 
 
 def pool(kind, axes, at):
-    x = at.images(at.one())
-    no_masks([x], "pooling")
+    x = at.images(at.unmasked(at.one()))
     size = at.options.sizes("pool_size", axes, 2)
     stride = at.options.take("strides")
     padding = at.options.take("padding", "valid")
@@ -28,11 +26,10 @@ def pool(kind, axes, at):
 
 
 def global_pool(kind, axes, at):
-    x = at.images(at.one())
+    x = at.one() if kind == "Average" else at.unmasked(at.one())  # Keras's maximum is of all steps
+    x = at.images(x)
     at.options.need(len(x.shape) == axes + 1, "input shape", x.shape)
-    if kind == "Max":  # Keras includes padded steps
-        no_masks([x], "global max pooling")
-    y = at.add(nn.GlobalPool(kind=GLOBAL[kind]), x, turned=False, masked=False)
+    y = at.add(nn.GlobalPool(kind=GLOBAL[kind]), x, turned=False, mask=None)
     if not at.options.flag("keepdims"):
         return y
     ones = (1,) * axes

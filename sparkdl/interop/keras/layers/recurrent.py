@@ -97,11 +97,13 @@ def drop_inputs(at, x, options):
     return at.add(nn.SpatialDropout(rate=rate), x, helper=True) if rate else x
 
 
-def note_repeats(at, x, layer, options):
-    """Records a layer that repeats its last output at masked steps in Keras; here it gives 0."""
+def repeats(at, x, layer, options):
+    """Returns whether a layer repeats its last output at masked steps in Keras; ours gives 0."""
     zero = options.take("zero_output_for_mask")
-    if x.masked and layer.return_sequences and not zero:
-        at.translation.repeating.append(at.layer.name)
+    repeating = x.masked and layer.return_sequences and not zero
+    if repeating:
+        at.translation.unlike.append(at.layer.name)
+    return repeating
 
 
 def recurrent(kind, at):
@@ -111,10 +113,10 @@ def recurrent(kind, at):
     if backwards and x.masked and layer.return_sequences:
         raise UnsupportedError("go_backwards of a sequence with a mask is not supported")
     x = drop_inputs(at, x, at.options)
-    note_repeats(at, x, layer, at.options)
+    filled = not repeats(at, x, layer, at.options)
     if backwards:
         x = at.add(nn.ReverseTime(), x, helper=True)
-    return at.add(layer, x, takes=takes(layer))
+    return at.add(layer, x, takes=takes(layer), filled=filled)
 
 
 def bidirectional(at):
@@ -129,7 +131,7 @@ def bidirectional(at):
     at.look_inside(trainable)
     check_other(at, kind, layer, trainable)
     x = drop_inputs(at, at.one(), options)
-    note_repeats(at, x, layer, options)
+    filled = not repeats(at, x, layer, options)
     options.finish()
     both = nn.Bidirectional(layer=layer, mode=MODES[mode])
     found = [
@@ -137,7 +139,7 @@ def bidirectional(at):
         for direction in ("forward", "backward")
         for take in takes(layer, f"{direction}_layer/cell", f"{direction}_")
     ]
-    return at.add(both, x, takes=found)
+    return at.add(both, x, takes=found, filled=filled)
 
 
 def check_other(at, kind, layer, trainable):

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.calls import LayerConfig
-from sparkdl.interop.keras.places import Place
+from sparkdl.interop.keras.places import Place, no_masks
 from sparkdl.nn import layers as nn
+
+OTHERWISE = ("Softmax", "UnitNormalization")  # masked steps are other numbers in Keras
 
 
 class StepCall:
@@ -32,9 +34,9 @@ class StepCall:
             raise UnsupportedError("TimeDistributed of layers over images is not supported")
         return place
 
-    images = first
+    images, unmasked = first, plain
 
-    def add(self, layer, *places, takes=(), turned=None, masked=None, helper=False):
+    def add(self, layer, *places, takes=(), helper=False, **others):
         [place] = places
         self.added.append((layer, list(takes)))
         return Place(name="step", shape=tuple(layer.out_shape(place.shape)))
@@ -47,10 +49,14 @@ def time_distributed(at, rules):
     layer.refuse_custom()
     if layer.kind not in rules:
         raise UnsupportedError(f"TimeDistributed of {layer.kind} is not supported")
+    if layer.kind in OTHERWISE:
+        no_masks([x], f"TimeDistributed of {layer.kind}")
     at.look_inside(layer.trainable)
     step = StepCall(at, layer, Place(name="step", shape=x.shape[1:]))
-    rules[layer.kind](step)
+    step.result = rules[layer.kind](step)
     step.options.finish()
+    if x.masked and len(step.result.shape) != 1:
+        raise UnsupportedError("steps of several axes in a sequence with a mask are not supported")
     for inner, takes in step.added:
         moved = [replace(take, path="/".join(filter(None, ("layer", take.path)))) for take in takes]
         x = at.add(nn.TimeDistributed(layer=inner), x, takes=moved)

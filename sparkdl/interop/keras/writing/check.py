@@ -25,7 +25,7 @@ def read_again(document, expected, training):
     training : bool
         Whether training options must be equal, too.
     """
-    graph = GraphTranslation(3, {})
+    graph = GraphTranslation(3, {}, loses_masks=False)
     graph.model(document)
     found = {vertex.name: vertex.layer for vertex in graph.build.vertices}
     refused = list(graph.refused)

@@ -36,6 +36,7 @@ def config_of(at):
     """Returns the Keras options of a recurrent layer."""
     layer = at.layer
     config = {"units": layer.units, "return_sequences": layer.return_sequences}
+    config["zero_output_for_mask"] = layer.return_sequences  # as ours does
     config |= CELLS[type(layer)][1](layer) | weighted(at)
     if at.training:
         config["recurrent_initializer"] = members.initializer(layer.recurrent_initializer)
