@@ -92,7 +92,7 @@ def kl_divergence(options, place):
 
 
 def huber(options, place):
-    """Returns a Huber loss; Keras does not save delta, and always loads 1.0."""
+    """Returns a Huber loss; Keras's files lack delta, which it loads as 1.0."""
     return losses.Huber(delta=options.number("delta", 1.0)), None, False
 
 

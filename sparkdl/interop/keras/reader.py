@@ -127,4 +127,21 @@ def saved(model):
     with TemporaryDirectory() as folder:
         path = f"{folder}/model.keras"
         model.save(path)
-        return replace(read_document(path), path="the model")
+        document = replace(read_document(path), path="the model")
+    if isinstance(document.training, dict) and "loss" in document.training:
+        complete(document.training["loss"], getattr(model, "loss", None))
+    return document
+
+
+def complete(document, loss):
+    """Adds the options of losses that Keras does not save, such as Huber's delta, to a document."""
+    if isinstance(document, dict) and "class_name" in document:
+        options = document.get("config")
+        if isinstance(options, dict):
+            document["config"] = (getattr(loss, "_fn_kwargs", None) or {}) | options
+    elif isinstance(document, dict) and isinstance(loss, dict):
+        for name, one in document.items():
+            complete(one, loss.get(name))
+    elif isinstance(document, list) and isinstance(loss, list | tuple):
+        for one, own in zip(document, loss, strict=False):
+            complete(one, own)

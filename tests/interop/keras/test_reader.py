@@ -307,6 +307,8 @@ def test_a_softmax_that_is_an_output_too_stays(losses):
 LOSSES = {
     "mse": ("linear", "mse", False),
     "huber": ("tanh", keras.losses.Huber(), False),
+    "huber near": ("linear", keras.losses.Huber(delta=0.2), False),
+    "huber in a list": ("linear", [keras.losses.Huber(delta=0.2)], False),
     "binary": ("sigmoid", "binary_crossentropy", False),
     "logits": ("linear", keras.losses.CategoricalCrossentropy(from_logits=True), True),
     "one_hot": ("softmax", "categorical_crossentropy", True),
@@ -330,6 +332,18 @@ def test_losses_are_those_of_keras():
         assert net.network.score((x, y)) == pytest.approx(theirs, rel=1e-4)
 
     for_all(LOSSES, check)
+
+
+def test_options_that_keras_does_not_save_are_read_from_a_model():
+    """Huber's delta was 1 for all models, and a similarity along steps was one of features."""
+    x = keras.Input((5, 4))
+    model = keras.Model(x, [L.Dense(2, name="near")(x), L.Dense(2, name="far")(x)])
+    model.compile("sgd", {"near": keras.losses.Huber(delta=0.2), "far": keras.losses.Huber(3.0)})
+    places = read_keras(model).network.conf.outputs
+    assert [place.layer.loss.delta for place in places] == [0.2, 3.0]
+    model.compile("sgd", ["mse", keras.losses.CosineSimilarity(axis=1)])
+    with pytest.raises(UnsupportedError, match="far: axis=1 is not supported"):
+        read_keras(model)
 
 
 @keras.saving.register_keras_serializable(package="mine")
