@@ -117,6 +117,11 @@ MISTAKES = [
     ([*EVALUATE, "--device", "gpu"], f"{DEVICE}, got 'gpu'"),
     ([*PREDICT, "--device", "GPU"], f"{DEVICE}, got 'GPU'"),
     ([*FEATURES, "--device", ""], f"{DEVICE}, got ''"),
+    (
+        ["train", "--conf", "run.yaml", "--set", "checkpoints.path=foo://a/b"],
+        "foo://a/b: its file system cannot be reached: Protocol not known: foo",
+    ),
+    (["demo", "--master", ""], "SparkOptions.master must be a Spark master that is not empty"),
     (["demo", "--epochs", "0"], "RunConf.epochs must be an integer >= 1, got 0"),
     (["demo", "--workers", "0"], "ParameterAveraging.workers must be an integer >= 1"),
 ]

@@ -17,7 +17,7 @@ def network():
 
 def run(output, master=None, workers=2, epochs=EPOCHS):
     """Returns the RunConf of the demo; without a master, `workers` executors on this machine."""
-    master = master or f"local-cluster[{workers},1,1024]"
+    master = f"local-cluster[{workers},1,1024]" if master is None else master
     return RunConf(
         network=network(),
         training=ParameterAveraging(workers=workers),

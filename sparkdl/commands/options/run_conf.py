@@ -89,6 +89,7 @@ class RunConf(Config):
         if self.checkpoints is not None:
             self.check_outside("checkpoints.path", self.checkpoints.path)
             check_folder(self.checkpoints)
+            files.exists(self.checkpoints.path)  # raises DataError if it cannot be reached
 
     def check_outside(self, name, path):
         """Raises ConfigError if `path` is the folder of the model or in it.
