@@ -6,6 +6,7 @@ import numpy as np
 
 NO_MASK = -1.0  # fills the mask row of a record whose labels have no mask
 STANDS_FOR_NONE = "one that stands for no label is ignore_label of the loss"
+FILLING = "fill in missing numbers first, as Imputer does"
 NUMBERING = "number classes from 0 on, as StringIndexer does"
 
 
@@ -33,7 +34,7 @@ def feature_column(x, shape, what="features"):
         For the first record with a wrong size, axes in a different order, or a number that is not
         finite in float32.
     """
-    return _numbers(x, shape, what, keep_bytes=True)
+    return _numbers(x, shape, what, keep_bytes=True, for_nan=f"; {FILLING}")
 
 
 def id_column(x, shape, what):
@@ -159,7 +160,7 @@ def mask_column(x, shape, what, of_labels=False):
     return y
 
 
-def _numbers(x, shape, what, keep_bytes):
+def _numbers(x, shape, what, keep_bytes, for_nan=""):
     _require_numeric(x, what)
     require_shape(x.shape[1:], shape, what)
     if None in shape:
@@ -168,7 +169,7 @@ def _numbers(x, shape, what, keep_bytes):
         return x.reshape(len(x), *shape)
     with np.errstate(over="ignore"):
         y = x.astype(np.float32, copy=False).reshape(len(x), *shape)
-    require_finite(y, what)
+    require_finite(y, what, for_nan)
     return y
 
 
@@ -241,8 +242,8 @@ def _long_axes(shape):
     return [size for size in shape if size != 1]
 
 
-def require_finite(x, what):
-    """Raises Violation for the first number that is not finite."""
+def require_finite(x, what, for_nan=""):
+    """Raises Violation for the first number that is not finite; `for_nan` is the advice for NaN."""
     with np.errstate(all="ignore"):
         total = np.add.reduce(x, axis=None)  # one fast pass; finite only if all numbers are
     if np.isfinite(total):
@@ -251,7 +252,8 @@ def require_finite(x, what):
     if len(strange):
         row, place = strange[0]
         value = x.reshape(len(x), -1)[row, place]
-        raise Violation(row, f"{what} must be finite, got {value} at {place}")
+        cure = for_nan if np.isnan(value) else ""
+        raise Violation(row, f"{what} must be finite, got {value} at {place}{cure}")
 
 
 def _whole_numbers(y, classes, ignored, what):

@@ -1,7 +1,6 @@
 """Checks of a DataFrame's schema against a network's, before any job."""
 
 import math
-from functools import partial
 
 from pyspark.sql.types import (
     ArrayType,
@@ -131,8 +130,8 @@ def check_label(field, label):
     """Raises DataError if a column's type or number of classes does not match the label's."""
     kind, where = field.dataType, f"{WHERE}: column {field.name!r}"
     if not has_numbers(kind):
-        cure = cure_for_texts if is_text(kind) else partial(cure_for_numbers, kind=kind)
-        raise DataError(f"{where} must hold numbers, got {kind.simpleString()}{cure(field.name)}")
+        cure = cure_for_label(field.name, kind, label)
+        raise DataError(f"{where} must hold numbers, got {kind.simpleString()}{cure}")
     names = class_names(field)
     if label.kind == "class" and names and len(names) > label.size:
         got = f"{len(names)}: {list(names[:MOST])}{'...' if len(names) > MOST else ''}"
@@ -143,7 +142,8 @@ def check_label(field, label):
 def cure_for_numbers(name, kind):
     """Returns "; " and how to make numbers from a column of a Spark type; "" for other types."""
     if is_text(kind):
-        return "; StringIndexer and OneHotEncoder make vectors of texts"
+        makes = "StringIndexer and OneHotEncoder make vectors of categories"
+        return f"; {makes}, Tokenizer and HashingTF of words; {cast_texts(name)}"
     if isinstance(kind, DateType):
         return f"; F.unix_date({name!r}) makes days of dates"
     if isinstance(kind, TimestampType | TimestampNTZType):
@@ -156,19 +156,28 @@ def cure_for_numbers(name, kind):
     return ""
 
 
-def cure_for_texts(name):
-    """Returns "; " and how to make labels from a column of texts, under an unused name."""
+def cure_for_label(name, kind, label):
+    """Returns "; " and how to make labels from a column; those of classes have an unused name."""
+    if not is_text(kind):
+        return cure_for_numbers(name, kind)
+    if label.kind == "values" and not (label.are_shares or label.one_hot):
+        return f"; {cast_texts(name)}"
     index = f"{name}_index"
     stage = f"StringIndexer(inputCol={name!r}, outputCol={index!r})"
     return f"; index it first: {stage}, then label={index!r}, of a stage labelCol={index!r}"
+
+
+def cast_texts(name):
+    """Returns how to make numbers of a column of texts."""
+    return f"F.col({name!r}).cast('double') makes numbers of texts"
 
 
 def check_factor(field):
     """Raises DataError unless a column holds one number per record."""
     if not is_number(field.dataType):
         kind, name = field.dataType, field.name
-        casts = f"; F.col({name!r}).cast('double') makes numbers of texts"
-        got = f"{kind.simpleString()}{casts if is_text(kind) else cure_for_numbers(name, kind)}"
+        cure = f"; {cast_texts(name)}" if is_text(kind) else cure_for_numbers(name, kind)
+        got = f"{kind.simpleString()}{cure}"
         raise DataError(f"{WHERE}: column {name!r} must hold a number a record, got {got}")
 
 

@@ -36,7 +36,10 @@ STRANGE_IDS = [
     ([-1, 0, 0], RANGE + "-1 at 0$"),
     ([0, 1.5, 2], "features must be whole numbers, as they are ids, got 1.5 at 1$"),
     ([0, 1, -0.9], "features must be whole numbers, as they are ids, got -0.9 at 2$"),
-    ([0, 1, float("nan")], "features must be finite, got nan at 2$"),
+    (
+        [0, 1, float("nan")],
+        "features must be finite, got nan at 2; fill in missing numbers first, as Imputer does$",
+    ),
 ]
 
 

@@ -200,7 +200,10 @@ OFFENCES = [
         r"features must have the shape \(1, 2, 3\), or be flat, "
         r"got \(3, 2, 1\); transpose them",
     ),
-    (([0, 1, 2, float("nan"), 4, 5], 1), "features must be finite, got nan at 3"),
+    (
+        ([0, 1, 2, float("nan"), 4, 5], 1),
+        "features must be finite, got nan at 3; fill in missing numbers",
+    ),
     ((np.array([[0, 1, 2], [3, 4, -np.inf]]), 1), "features must be finite, got -inf at 5"),
     (([1e39, *ok[1:]], 1), "features must be finite, got inf at 0"),
     (([None, *ok[1:]], 1), "features must be numbers, got None at 0"),

@@ -85,7 +85,8 @@ BAD = {
     "features that are texts": (
         fields(StringType()),
         "column 'x' must hold numbers, lists of numbers, vectors or binary, got string; "
-        "StringIndexer and OneHotEncoder make vectors of texts",
+        "StringIndexer and OneHotEncoder make vectors of categories, Tokenizer and HashingTF of "
+        "words; F.col('x').cast('double') makes numbers of texts",
     ),
     "lists of texts": (fields(ArrayType(StringType())), "binary, got array<string>"),
     "features that are dates": (
@@ -150,6 +151,26 @@ def test_what_cannot_be_is_refused_by_name(case):
     assert str(caught.value).startswith("the DataFrame: ")
     assert message in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+LABELS_OF_TEXTS = {
+    "classes": (SCHEMA.outputs["labels"], "StringIndexer"),
+    "values": (
+        Label(kind="values", shape=(1,)),
+        "F.col('y').cast('double') makes numbers of texts",
+    ),
+    "yes or no": (Label(kind="values", shape=(1,), are_shares=True), "StringIndexer"),
+    "one-hot classes": (Label(kind="values", shape=(3,), one_hot=True), "StringIndexer"),
+}
+
+
+@pytest.mark.parametrize("case", LABELS_OF_TEXTS)
+def test_labels_of_texts_become_classes_or_numbers(case):
+    label, cure = LABELS_OF_TEXTS[case]
+    schema = Schema(features=(2,), labels={"labels": label})
+    with pytest.raises(DataError, match="'y' must hold numbers, got string; ") as caught:
+        check_fields(fields(y=StringType()), COLUMNS, schema)
+    assert cure in str(caught.value)
 
 
 IDS = Schema(features={"x": (2,), "z": (1,)}, ids=frozenset({"x"}))
