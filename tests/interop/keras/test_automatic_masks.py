@@ -77,13 +77,14 @@ def pair(kind, **options):
     return lambda x: kind(**options)([x, L.Dense(4, activation="tanh")(x)])
 
 
-def steps(*layers):
-    return lambda x: keras.Sequential([keras.Input(x.shape[1:]), *layers])(x)
+def steps(x, *layers):
+    """Returns what layers make of a sequence, one after the other."""
+    return keras.Sequential([keras.Input(x.shape[1:]), *layers])(x)
 
 
-def last(*layers):
-    """Returns a function that ends in the last state of an LSTM, which asks the mask."""
-    return steps(*layers, L.LSTM(3))
+def last(x, *layers):
+    """Returns the last state of an LSTM, which asks the mask, behind layers."""
+    return steps(x, *layers, L.LSTM(3))
 
 
 ON = {  # functions of a masked sequence: the mask goes on, or ends where Keras loses it
@@ -98,21 +99,21 @@ ON = {  # functions of a masked sequence: the mask goes on, or ends where Keras 
     "steps before": lambda x: L.LSTM(3)(L.Concatenate(axis=1)([L.Conv1D(4, 2)(x), x])),
     "behind a sum": lambda x: L.LSTM(3)(L.Add()([pair(L.Add)(x), x])),
     "both ways": lambda x: L.LSTM(3)(L.Add()([L.Bidirectional(rnn(2))(x), x])),
-    "rows": steps(L.Flatten(), L.Dense(2)),
-    "one row": steps(L.Reshape((-1,)), L.Dense(2)),
-    "other steps": last(L.Reshape((4, 7))),
-    "axes": last(L.Permute((2, 1))),
-    "convolution": last(L.Conv1D(3, 2, padding="same")),
-    "separable": last(L.SeparableConv1D(3, 2)),
-    "transposed": last(L.Conv1DTranspose(3, 2)),
-    "pooling": last(L.MaxPooling1D(2, strides=1, padding="same")),
-    "largest": steps(L.GlobalMaxPooling1D()),
-    "padding": last(L.ZeroPadding1D(1)),
-    "cropping": last(L.Cropping1D((1, 2))),
-    "twice": last(L.UpSampling1D(2)),
-    "root mean square": last(L.RMSNormalization()),
+    "rows": lambda x: steps(x, L.Flatten(), L.Dense(2)),
+    "one row": lambda x: steps(x, L.Reshape((-1,)), L.Dense(2)),
+    "other steps": lambda x: last(x, L.Reshape((4, 7))),
+    "axes": lambda x: last(x, L.Permute((2, 1))),
+    "convolution": lambda x: last(x, L.Conv1D(3, 2, padding="same")),
+    "separable": lambda x: last(x, L.SeparableConv1D(3, 2)),
+    "transposed": lambda x: last(x, L.Conv1DTranspose(3, 2)),
+    "pooling": lambda x: last(x, L.MaxPooling1D(2, strides=1, padding="same")),
+    "largest": lambda x: steps(x, L.GlobalMaxPooling1D()),
+    "padding": lambda x: last(x, L.ZeroPadding1D(1)),
+    "cropping": lambda x: last(x, L.Cropping1D((1, 2))),
+    "twice": lambda x: last(x, L.UpSampling1D(2)),
+    "root mean square": lambda x: last(x, L.RMSNormalization()),
     "the same layer, with and without": lambda x: same_layer(L.Conv1D(4, 2, padding="same"), x),
-    "zeros": steps(rnn(3, zero_output_for_mask=True), L.Flatten()),
+    "zeros": lambda x: steps(x, rnn(3, zero_output_for_mask=True), L.Flatten()),
 }
 
 
