@@ -3,7 +3,7 @@
 from contextlib import suppress
 from pathlib import PurePosixPath
 
-from sparkdl.commands.driver_inputs import ON_ALL_MACHINES
+from sparkdl.commands.driver_inputs import is_of_this_machine
 from sparkdl.commands.driver_outputs import MOUNTED, is_absolute, run_options
 from sparkdl.commands.options.data_argument import parse_data
 from sparkdl.data import Source, files
@@ -57,8 +57,7 @@ def cure(path, is_of_executors):
 
 def is_here(path):
     """Returns whether a path is one of this machine only, and exists."""
-    on_all = path.lower().startswith(ON_ALL_MACHINES)
-    return not on_all and files.is_local(path) and files.exists(path)
+    return is_of_this_machine(path) and files.exists(path)
 
 
 def paths_of(options):

@@ -69,8 +69,12 @@ def split_files(value):
 
 def is_file(path):
     """Returns whether a word is the path of a file of this machine only."""
-    on_all = path.lower().startswith(ON_ALL_MACHINES)
-    return not on_all and files.is_local(path) and os.path.isfile(files.absolute(path))
+    return is_of_this_machine(path) and os.path.isfile(files.absolute(path))
+
+
+def is_of_this_machine(path):
+    """Returns whether a path is local, and not one that each machine has."""
+    return files.is_local(path) and not path.lower().startswith(ON_ALL_MACHINES)
 
 
 def name_of(path):

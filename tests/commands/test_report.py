@@ -40,3 +40,10 @@ def test_a_folder_without_a_log_is_named(folder, capsys):
     cause = f"{folder}: must be a folder with the log of a fit, fit.jsonl, got none; sparkdl train "
     assert cause in capsys.readouterr().err
     assert not Path("page.html").exists()
+
+
+def test_a_folder_that_cannot_be_looked_into_is_named(capsys):
+    """It was a traceback."""
+    assert cli.main(["report", "a" * 300]) == 2
+    assert "fit.jsonl: cannot be" in capsys.readouterr().err
+    assert not Path("report.html").exists()

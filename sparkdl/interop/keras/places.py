@@ -42,6 +42,15 @@ def keras_shape(place):
     return (*place.shape[1:], place.shape[0]) if place.turned else place.shape
 
 
+def example_axis(axis, rank):
+    """Returns the axis, from 0 on, of examples with `rank` axes that Keras counts with the batch.
+
+    None if it is no axis of an example.
+    """
+    sound = type(axis) is int and axis != 0 and -rank <= axis <= rank
+    return (axis - 1 if axis > 0 else axis) % rank if sound else None
+
+
 def channels_first(rank):
     """Returns the axis order that moves the last axis to the front."""
     return (rank - 1, *range(rank - 1))

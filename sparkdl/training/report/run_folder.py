@@ -50,7 +50,7 @@ def read_run(folder, name=None):
         If there is no log, or a line is invalid; names the path and line.
     """
     path = Path(files.local_path(folder, "fits log to local folders; copy it here"), LOG)
-    if not path.exists():
+    if is_missing(path):
         cure = "sparkdl train --log and RunLog write one"
         raise DataError(
             f"{folder}: must be a folder with the log of a fit, {LOG}, got none; {cure}"
@@ -67,6 +67,15 @@ def read_run(folder, name=None):
             ) from error
     run = reader.run(name or path.parent.resolve().name)
     return run._replace(last_line=describe(path).modified)
+
+
+def is_missing(path):
+    """Returns whether there is no such file; not if it cannot be told, which reading it reports."""
+    try:
+        path.stat()
+    except OSError as error:
+        return isinstance(error, FileNotFoundError | NotADirectoryError)
+    return False
 
 
 class RunReader:

@@ -5,7 +5,7 @@ from math import prod
 from sparkdl.interop.keras.automatic_masks import mask_of_words
 from sparkdl.interop.keras.layers.common import activated, check_softmax, weighted
 from sparkdl.interop.keras.members import activation, constraint, initializer, regularizer
-from sparkdl.interop.keras.places import Take, flat, no_masks
+from sparkdl.interop.keras.places import Take, example_axis, flat, no_masks
 from sparkdl.nn import layers as nn
 
 
@@ -89,15 +89,15 @@ def softmax(at):
     no_masks([x], "Softmax")
     rank, axis = len(x.shape), at.options.take("axis", -1)
     axis = axis[0] if isinstance(axis, list) and len(axis) == 1 else axis
-    at.options.need(type(axis) is int and axis != 0 and -rank <= axis <= rank, "axis", axis)
-    axis, layer = (axis - 1) % rank if axis > 0 else axis % rank, nn.Activation("softmax")
-    if axis == rank - 1:
+    place, layer = example_axis(axis, rank), nn.Activation("softmax")
+    at.options.need(place is not None, "axis", axis)
+    if place == rank - 1:
         return at.add(layer, at.first(x))
     x = at.plain(x)
-    if rank > 2 and axis == 0:
+    if rank > 2 and place == 0:
         return at.add(layer, x)
-    rest = [other for other in range(rank) if other != axis]
-    order = (*rest, axis) if rank == 2 else (axis, *rest)
+    rest = [other for other in range(rank) if other != place]
+    order = (*rest, place) if rank == 2 else (place, *rest)
     y = at.add(nn.Permute(order=order), x, helper=True)
     back = tuple(order.index(each) for each in range(rank))
     return at.add(nn.Permute(order=back), at.add(layer, y), helper=True)

@@ -4,7 +4,7 @@ from functools import partial
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.automatic_masks import joined_mask, mask_or_all
-from sparkdl.interop.keras.places import keras_shape
+from sparkdl.interop.keras.places import example_axis, keras_shape
 from sparkdl.nn import layers as nn
 
 
@@ -63,8 +63,8 @@ def minimum(at):
 def concatenate(at):
     inputs = alike(at)
     rank, axis = len(inputs[0].shape), at.options.size("axis", -1)
-    at.options.need(axis != 0 and -rank <= axis <= rank, "axis", axis)
-    place = (axis - 1 if axis > 0 else axis) % rank
+    place = example_axis(axis, rank)
+    at.options.need(place is not None, "axis", axis)
     if inputs[0].turned:
         place = 0 if place == rank - 1 else place + 1
     if rank == 2 and place == 0:

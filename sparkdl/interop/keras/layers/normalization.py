@@ -3,7 +3,7 @@
 from math import prod
 
 from sparkdl.interop.keras.members import initializer
-from sparkdl.interop.keras.places import Take, no_masks
+from sparkdl.interop.keras.places import Take, example_axis, no_masks
 from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.core.channels import channels_of
 
@@ -15,10 +15,9 @@ def over_channels(at):
     x, options = at.one(), at.options
     rank, axis = len(x.shape), options.take("axis", -1)
     axis = axis[0] if isinstance(axis, list) and len(axis) == 1 else axis
-    options.need(type(axis) is int and axis != 0 and -rank <= axis <= rank, "axis", axis)
-    axis = axis + rank + 1 if axis < 0 else axis
-    options.need(axis == rank or (axis == 1 and rank > 2), "axis", axis)
-    return at.first(x) if axis == rank else at.plain(x)
+    place = example_axis(axis, rank)
+    options.need(place == rank - 1 or (place == 0 and rank > 2), "axis", axis)
+    return at.first(x) if place == rank - 1 else at.plain(x)
 
 
 def batch_norm(at):
@@ -58,14 +57,12 @@ def unused(options, *names):
 def layer_norm(at):
     x, options = at.plain(at.one()), at.options
     rank, axis = len(x.shape), options.take("axis", -1)
-    axes = axis if isinstance(axis, list) else [axis]
-    sound = all(type(a) is int and a != 0 and -rank <= a <= rank for a in axes)
-    options.need(sound and axes, "axis", axis)
-    axes = sorted({(a - 1 if a > 0 else a) % rank for a in axes})
+    axes = {example_axis(one, rank) for one in (axis if isinstance(axis, list) else [axis])}
+    options.need(axes and None not in axes, "axis", axis)
     if 0 in axes:
         no_masks([x], "LayerNormalization")  # Keras counts all steps
     layer = nn.LayerNorm(
-        axes=tuple(axes),
+        axes=tuple(sorted(axes)),
         epsilon=options.number("epsilon", 1e-3),
         scale=options.flag("scale", True),
         shift=options.flag("center", True),
@@ -104,12 +101,10 @@ def unit_norm(at):
     x = at.one()
     no_masks([x], "UnitNormalization")  # Keras leaves steps that a mask leaves out as they are
     layer, rank, axis = nn.L2Normalize(epsilon=LEAST), len(x.shape), at.options.take("axis", -1)
-    given = axis if isinstance(axis, list) else [axis]
-    at.options.need(given and all(type(a) is int for a in given), "axis", axis)
-    axes = {a if a > 0 else a + rank + 1 for a in given}
-    if axes == set(range(1, rank + 1)):
+    axes = {example_axis(one, rank) for one in (axis if isinstance(axis, list) else [axis])}
+    if axes == set(range(rank)):
         return at.add(layer, x)
-    at.options.need(axes == {rank}, "axis", axis)
+    at.options.need(axes == {rank - 1}, "axis", axis)
     x, layer = at.plain(x), nn.TimeDistributed(layer=layer)
     if rank == 2:
         return at.add(layer, x)

@@ -53,9 +53,9 @@ def time_distributed(at, rules):
         no_masks([x], f"TimeDistributed of {layer.kind}")
     at.look_inside(layer.trainable)
     step = StepCall(at, layer, Place(name="step", shape=x.shape[1:]))
-    step.result = rules[layer.kind](step)
+    result = rules[layer.kind](step)
     step.options.finish()
-    if x.masked and len(step.result.shape) != 1:
+    if x.masked and len(result.shape) != 1:
         raise UnsupportedError("steps of several axes in a sequence with a mask are not supported")
     for inner, takes in step.added:
         moved = [replace(take, path="/".join(filter(None, ("layer", take.path)))) for take in takes]

@@ -80,11 +80,14 @@ def prelu(at):
 
 
 def batch_norm(at):
-    """Adds normalization along the last axis, or the first if Keras has channels first, too."""
-    x, layer = at.one(), at.layer
-    first = len(at.in_shape) > 2 and not x.turned
-    config = {"momentum": layer.momentum, "axis": 1 if first else -1} | factors(layer)
-    return at.add("BatchNormalization", config, x)
+    config = {"momentum": at.layer.momentum} | over_channels(at)
+    return at.add("BatchNormalization", config, at.one())
+
+
+def over_channels(at):
+    """Returns options of normalization by the last axis, or the first if Keras has it there too."""
+    first = len(at.in_shape) > 2 and not at.one().turned
+    return {"axis": 1 if first else -1} | factors(at.layer)
 
 
 def factors(layer):
@@ -99,11 +102,8 @@ def layer_norm(at):
 
 
 def group_norm(at):
-    """Adds normalization of groups of the last axis, or the first, as `batch_norm`."""
-    x, layer = at.one(), at.layer
-    first = len(at.in_shape) > 2 and not x.turned
-    config = {"groups": layer.groups, "axis": 1 if first else -1} | factors(layer)
-    return at.add("GroupNormalization", config, x)
+    config = {"groups": at.layer.groups} | over_channels(at)
+    return at.add("GroupNormalization", config, at.one())
 
 
 def rms_norm(at):
