@@ -17,6 +17,7 @@ from sparkdl.spark.jobs.slots import elements, value_of
 
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
 MOST_TASKS = 10000  # task attempts of a stage that are examined
+RESTARTED = "its task was lost, and Spark has started it again"  # follows from another failure
 
 
 def failure(text):
@@ -49,7 +50,18 @@ def first_failure(sc, jobs):
     info = sc._jsc.sc().statusTracker().getStageInfo(max(stages, default=-1))
     if not info.isDefined() or not info.get().numFailedTasks():
         return None
-    failed = [task for task in tasks_of(sc, max(stages)) if task.errorMessage().isDefined()]
+    return first_cause(tasks_of(sc, max(stages)))
+
+
+def first_cause(tasks):
+    """Returns the error of the task that failed first, or None.
+
+    That a task was restarted is no cause, nor is its error the first: Spark has been seen to give
+    it to a task of the next stage.
+    """
+    failed = [
+        task for task in tasks if RESTARTED not in (value_of(task.errorMessage()) or RESTARTED)
+    ]
     if not failed:  # the status store lags behind
         return None
     first = min(failed, key=lambda task: (task.attempt(), task.launchTime().getTime()))

@@ -24,7 +24,7 @@ from sparkdl.spark.jobs.job import describe_jobs, message, no_waiting_for_locali
 from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, count_tasks, job_ids
 from sparkdl.spark.jobs.shared_value import SharedValue, sharing
 from sparkdl.spark.jobs.slot_request import SlotWish
-from sparkdl.spark.jobs.stage_failure import failure, first_failure
+from sparkdl.spark.jobs.stage_failure import RESTARTED, failure, first_failure
 from sparkdl.spark.jobs.task_resources import computing_with, with_resources
 from sparkdl.spark.jobs.waiting import FewerSlots
 from sparkdl.spark.launch.team import Team
@@ -184,4 +184,4 @@ def check_first_attempt(context, workers):
     """
     if context.attemptNumber() and not isinstance(context, BarrierTaskContext):
         ranks = ", ".join(str(worker.rank) for worker in workers)
-        raise WorkerError(f"worker {ranks}: its task was lost, and Spark has started it again")
+        raise WorkerError(f"worker {ranks}: {RESTARTED}")

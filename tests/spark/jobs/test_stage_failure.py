@@ -19,7 +19,7 @@ from sparkdl.errors import (
 from sparkdl.spark.jobs.error_notes import NOTE, note_errors
 from sparkdl.spark.jobs.executor_python import CURE, SEND_MODULE
 from sparkdl.spark.jobs.job import clear_errors
-from sparkdl.spark.jobs.stage_failure import failure
+from sparkdl.spark.jobs.stage_failure import RESTARTED, failure, first_cause
 
 STAGE = (
     "Job aborted due to stage failure: Could not recover from a failed barrier ResultStage. Most "
@@ -187,3 +187,34 @@ def test_an_error_of_a_job_is_of_the_same_class_with_all_its_lines_and_notes():
 @pytest.mark.parametrize("note", ["", "{", "[]", "3", '{"error": "NoSuch"}', "[" * 100_000])
 def test_a_note_that_says_nothing_is_no_crash(note):
     assert type(failure(f"{PYTHON}ValueError: no\n{NOTE}{note}\n")) is WorkerError
+
+
+def task(index, attempt, text, launched=0):
+    """Spark's data about an attempt of a task."""
+    message = SimpleNamespace(isDefined=lambda: text is not None, get=lambda: text)
+    data = {"index": index, "attempt": attempt, "errorMessage": message}
+    date = SimpleNamespace(getTime=lambda: launched)
+    return SimpleNamespace(**{k: lambda v=v: v for k, v in (data | {"launchTime": date}).items()})
+
+
+RESTART = f"{TRACE}sparkdl.errors.WorkerError: worker 1: {RESTARTED}"
+RAISED = f"{TRACE}ValueError: no"
+STAGES = {
+    "nothing failed": ([task(0, 0, None)], None),
+    "a restart alone": ([task(0, 0, None), task(1, 1, RESTART)], None),
+    "the first attempt counts": (
+        [task(1, 1, GONE), task(0, 0, RAISED)],
+        "worker 0: ValueError: no",
+    ),
+    "the first launch counts": (
+        [task(0, 0, GONE, 2), task(1, 0, RAISED, 1)],
+        "worker 1: ValueError: no",
+    ),
+    "a restart told first": ([task(0, 0, RESTART), task(1, 0, RAISED)], "worker 1: ValueError: no"),
+}
+
+
+@pytest.mark.parametrize("tasks, error", STAGES.values(), ids=STAGES)
+def test_the_task_that_failed_first_is_the_cause_unless_it_was_restarted(tasks, error):
+    found = first_cause(tasks)
+    assert error == (found and str(found))
