@@ -21,6 +21,10 @@ from sparkdl.interop.torch.module_optimizer import WRITTEN, describe_optimizer
 from sparkdl.interop.torch.module_schedule import MODULE, OPTIMIZER, SCHEDULER, ModuleSchedule
 from sparkdl.nn.schedules import Schedule
 from sparkdl.nn.schedules.base import PER
+from sparkdl.training.workers.fork_server.own_server import SERVER
+
+REPLICA = f"{__package__}.torch_replica"
+OPTIMIZER_START = f"{__package__}.optimizer_start"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +129,7 @@ class TorchModel(LiveModel):
                 f"width), got input_shape {self.input_shape}"
             )
         super().validate()
+        SERVER.need([REPLICA] if self.torch_optimizer is None else [REPLICA, OPTIMIZER_START])
 
     def describe(self) -> tuple[Any, Any, Any]:
         return describe_arrays(build_module(self.module_spec), self.module_spec)
@@ -195,4 +200,4 @@ class TorchModel(LiveModel):
     @property
     def replica_class(self) -> Any:
         load_torch()  # else importing the replica fails without a hint
-        return import_module(f"{__package__}.torch_replica").TorchReplica
+        return import_module(REPLICA).TorchReplica

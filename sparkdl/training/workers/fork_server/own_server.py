@@ -1,4 +1,4 @@
-"""The fork server of this process: begun when first needed, and replaced when it must be."""
+"""The fork server of this process: begun when first used, and replaced when it must be."""
 
 import os
 from multiprocessing import spawn
@@ -11,7 +11,7 @@ from sparkdl.training.workers.fork_server.surroundings import Surroundings
 READ_ONCE = (  # beginnings of variables that Python and libraries read when they are loaded
     *("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_"),
     *("OMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "NPY_", "NUMPY_", "LLVMLITE_"),
-    "OPENSSL_",
+    *("OPENSSL_", "TORCH", "PYTORCH_"),
 )
 GRACE = 1.0  # seconds for a server that does not answer to end
 
@@ -34,12 +34,16 @@ class OwnServer:
     """
 
     def __init__(self):
-        self._modules = []
+        self._modules, self._needed = [], []
         self._reset()
 
     def load(self, modules):
         """Adds modules to those that a server loads when it begins."""
         self._modules += modules
+
+    def need(self, modules):
+        """Adds modules that are slow to load; a server that has begun without them is replaced."""
+        self._needed += [name for name in modules if name not in self._needed]
 
     def fork(self, files):
         """Requests a process.
@@ -50,7 +54,7 @@ class OwnServer:
             Files, as of ServerProcess.fork; what the process has to take over.
         """
         with self._lock:
-            begun_with = spawn.get_executable(), variables_read_once()
+            begun_with = spawn.get_executable(), variables_read_once(), list(self._needed)
             if self._server is not None and self._server.exit_code() is not None:
                 self._server.end()
                 self._server = None
@@ -87,7 +91,7 @@ class OwnServer:
 
     def _begin(self):
         try:
-            return ServerProcess(self._modules)
+            return ServerProcess([*self._modules, *self._needed])
         except OSError as error:
             self.is_usable = False
             raise ServerLost(f"the process that forks workers cannot start: {error}") from error

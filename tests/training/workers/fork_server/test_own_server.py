@@ -37,6 +37,21 @@ def test_another_python_needs_a_new_one(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_modules_that_are_needed_now_need_a_new_one(monkeypatch):
+    monkeypatch.setattr(SERVER, "_needed", [])
+    has_loaded = "'colorsys' in sys.modules"
+    with Asked() as old:
+        assert not old(has_loaded)
+        SERVER.need(["colorsys"])
+        with Asked() as new:
+            server = new.server
+            assert new(has_loaded) and server != old.server
+        SERVER.need(["colorsys"])
+        assert pid_of_server() == server.pid
+        assert old("1 + 1") == 2, "processes of an old server go on"
+
+
+@pytest.mark.slow
 def test_one_that_was_killed_is_replaced():
     with Asked() as asked:
         server = asked.server
