@@ -21,6 +21,7 @@ from sparkdl.interop.live.array_shapes import shapes_of
 from sparkdl.interop.live.live_model import LiveModel
 from sparkdl.interop.live.maker import MakerOption
 from sparkdl.nn.networks.sequential import NetworkConf
+from sparkdl.training.workers.fork_server.own_server import SERVER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +109,8 @@ class KerasModel(LiveModel):
         if of_steps and self.masked is None and self.make.code is not None:
             self.describe()
         super().validate()
+        if self.backend != "tensorflow":  # which is not made to be forked
+            SERVER.need(["keras"])
 
     @property
     def prefers_processor(self) -> bool:

@@ -11,7 +11,7 @@ from sparkdl.training.workers.fork_server.surroundings import Surroundings
 READ_ONCE = (  # beginnings of variables that Python and libraries read when they are loaded
     *("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_"),
     *("OMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "NPY_", "NUMPY_", "LLVMLITE_"),
-    *("OPENSSL_", "TORCH", "PYTORCH_"),
+    *("OPENSSL_", "TORCH", "PYTORCH_", "KERAS_", "JAX_", "XLA_"),
 )
 GRACE = 1.0  # seconds for a server that does not answer to end
 

@@ -7,8 +7,10 @@ from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.interop.keras.live import KerasModel, trained_model
 from sparkdl.nn import Momentum, NetworkConf, Output, Sgd, conf_from_json
 from sparkdl.training.network import Network
+from sparkdl.training.workers.fork_server.own_server import SERVER
 from tests.interop.keras.live.models import Partitions, cnn, model, numbers, whole_cnn
 from tests.interop.keras.models import drawn, keras, train
+from tests.training.workers.fork_server.asked import Asked
 
 L = keras.layers
 
@@ -182,3 +184,13 @@ def test_a_loss_that_a_layer_adds_ends_the_fit():
 def test_what_has_no_model_is_refused():
     with pytest.raises(ConfigError, match="must be a Network of a KerasModel"):
         trained_model(Network(NetworkConf(input_shape=(2,), layers=[Output(units=2)])))
+
+
+@pytest.mark.slow
+def test_workers_on_this_machine_begin_with_keras_on_its_backend(monkeypatch):
+    monkeypatch.setattr(SERVER, "_needed", [])
+    with Asked() as asked:
+        assert not asked("'keras' in sys.modules")
+    conf = model()
+    with Asked() as asked:
+        assert asked("sys.modules['keras'].backend.backend()") == conf.backend
