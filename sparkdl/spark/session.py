@@ -39,6 +39,7 @@ from sparkdl.spark.start_failures import (
     warn_when_slow,
     why_not,
 )
+from sparkdl.spark.yarn_master import check_yarn
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
 ALWAYS = {
@@ -113,6 +114,7 @@ def start(
     options = without_second_collector(options)
     if not submitted:
         check_standalone_master(options["spark.master"])
+        check_yarn(spark_defaults() | options, settings_folder())
     if alone:
         check_work_folder(options["spark.master"], _find_spark_home())
         name_user()
@@ -198,9 +200,13 @@ def without_second_collector(options: dict[str, Any]) -> dict[str, Any]:
 
 def spark_defaults() -> dict[str, str]:
     """Returns the options of the installation's spark-defaults.conf."""
-    folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home(), "conf")
-    path = Path(folder, "spark-defaults.conf")
+    path = settings_folder() / "spark-defaults.conf"
     return parse_properties(path.read_text(errors="replace") if path.is_file() else "")
+
+
+def settings_folder() -> Path:
+    """Returns the folder of spark-defaults.conf and spark-env.sh."""
+    return Path(os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home(), "conf"))
 
 
 def of_cluster(megabytes: str) -> dict[str, Any]:

@@ -41,14 +41,8 @@ class Configuration:
             If HADOOP_CONF_DIR is not a folder, or a file in it cannot be read.
         """
         folder = _folder()
-        merged, final = {}, set()
-        for name in FILES if folder else ():
-            if (folder / name).exists():
-                _merge(folder / name, merged, final)
-        return cls(
-            folder=folder,
-            properties={name: _substitute_variables(merged[name], merged) for name in merged},
-        )
+        paths = [folder / name for name in FILES] if folder else []
+        return cls(folder=folder, properties=read_properties(paths))
 
     @property
     def is_secure(self):
@@ -139,6 +133,18 @@ class Configuration:
         if host not in EVERY or not known:
             return address
         return f"{known.rpartition(':')[0] or known}:{port}"
+
+
+def read_properties(paths):
+    """Returns {name: value} of those files that exist; see References above.
+
+    Raises DataError if one cannot be read.
+    """
+    merged, final = {}, set()
+    for path in paths:
+        if path.exists():
+            _merge(path, merged, final)
+    return {name: _substitute_variables(merged[name], merged) for name in merged}
 
 
 def user():
