@@ -187,7 +187,7 @@ def properties(path):
     """Reads {key: value} from a local properties file of Spark."""
     if path is None:
         return {}
-    content = Path(properties_path(path)).read_bytes()
+    content = files.read(properties_path(path))
     try:
         return parse_properties(decode_utf8(content))
     except ConfigError as error:

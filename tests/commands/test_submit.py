@@ -6,6 +6,7 @@ import sys
 from itertools import pairwise
 
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
 from sparkdl import cli
 
@@ -183,6 +184,16 @@ def test_a_mistake_is_one_sentence(submit, arguments, sentence):
     code, _, err = submit(*arguments)
     assert code == 2
     assert err.startswith("sparkdl submit: ") and sentence in err
+
+
+def test_properties_that_may_not_be_read_are_one_sentence(submit, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(LocalFileSystem, "_open", refuse)
+    code, _, err = submit("--master", "yarn", "--properties", "runs/yarn.conf")
+    assert code == 2
+    assert err == "sparkdl submit: runs/yarn.conf: cannot be opened: Permission denied\n"
 
 
 def test_a_missing_archive_says_how_it_is_made(submit, tmp_path):

@@ -5,10 +5,9 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from sparkdl.config import is_integer
-from sparkdl.errors import require
 from sparkdl.html_elements import element, text_of
 from sparkdl.training.report.html_report import SHARE, require_seconds
+from sparkdl.training.report.loopback import require_port
 from sparkdl.training.report.page import page
 from sparkdl.training.report.run_listener import RunListener
 from sparkdl.training.report.run_log import RunLog
@@ -65,7 +64,7 @@ class Dashboard(RunListener):
         super().__init__(title)
         self.port, self.seconds, self.spark_link = port, seconds, spark_link
         require_seconds(self)
-        require(self, "port", is_integer(port, 0), "an integer >= 0")
+        require_port(self)
         self._log = None if folder is None else RunLog(folder)
         self._shown, self._due = self._run, 0.0
         self._server = PageServer(self._render, port)

@@ -1,8 +1,18 @@
-"""Default address of a fit's servers, and the error if they cannot listen there."""
+"""Default address of a fit's servers, and the errors if they cannot listen there."""
 
-from sparkdl.errors import UnsupportedError
+from typing import Any
+
+from sparkdl.config import is_integer
+from sparkdl.errors import UnsupportedError, require
 
 HOST = "127.0.0.1"
+HIGHEST = 65535
+
+
+def require_port(owner: Any) -> None:
+    """Raises ConfigError unless the option `port` of an object is the number of a port, or 0."""
+    sound = is_integer(owner.port, 0) and owner.port <= HIGHEST
+    require(owner, "port", sound, f"an integer from 0 to {HIGHEST}")
 
 
 def port_error(owner: str, host: str, port: int, error: Exception) -> UnsupportedError:

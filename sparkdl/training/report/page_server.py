@@ -37,7 +37,7 @@ class PageServer:
         self.places = threading.BoundedSemaphore(MOST_BROWSERS)
         try:
             self.server = _Server((host, port), _Handler)
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             raise port_error("Dashboard", host, port, error) from error
         self.server.pages = self
         self.url = f"http://{host}:{self.server.server_port}/{self.token}/"

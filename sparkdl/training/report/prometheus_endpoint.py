@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from sparkdl.config import is_integer
-from sparkdl.errors import needs_package, require
-from sparkdl.training.report.loopback import HOST, port_error
+from sparkdl.errors import needs_package
+from sparkdl.training.report.loopback import HOST, port_error, require_port
 from sparkdl.training.report.meter_listener import MeterListener
 
 
@@ -45,14 +44,14 @@ class PrometheusEndpoint(MeterListener):
     def __init__(self, port: int = 0, host: str = HOST) -> None:
         super().__init__()
         self.port, self.host = port, host
-        require(self, "port", is_integer(port, 0), "an integer >= 0")
+        require_port(self)
         self._package = load_package()
         registry = self._package.CollectorRegistry()
         self._package.ProcessCollector(registry=registry)
         registry.register(self)
         try:
             self._server, self._thread = self._package.start_http_server(port, host, registry)
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             raise port_error("PrometheusEndpoint", host, port, error) from error
         self.url = f"http://{host}:{self._server.server_port}/metrics"
 

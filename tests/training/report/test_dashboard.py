@@ -102,8 +102,13 @@ def test_a_port_that_is_taken_is_named():
 
 @pytest.mark.parametrize(
     ("options", "field"),
-    [({"port": -1}, "port"), ({"port": "80"}, "port"), ({"seconds": 0}, "seconds")],
+    [
+        ({"port": -1}, "port must be an integer from 0 to 65535"),
+        ({"port": 65536}, "port must be an integer from 0 to 65535, got 65536"),
+        ({"port": "80"}, "port must be"),
+        ({"seconds": 0}, "seconds must be"),
+    ],
 )
 def test_options_are_checked(options, field):
-    with pytest.raises(ConfigError, match=rf"Dashboard\.{field} must be"):
+    with pytest.raises(ConfigError, match=rf"Dashboard\.{field}"):
         Dashboard(**options)

@@ -160,9 +160,11 @@ def test_a_port_that_is_taken_is_named():
         pass  # the first endpoint has released it
 
 
-@pytest.mark.parametrize("port", [-1, "80"])
+@pytest.mark.parametrize("port", [-1, "80", 65536])
 def test_options_are_checked(port):
-    with pytest.raises(ConfigError, match=r"PrometheusEndpoint\.port must be an integer >= 0"):
+    with pytest.raises(
+        ConfigError, match=r"PrometheusEndpoint\.port must be an integer from 0 to 65535"
+    ):
         PrometheusEndpoint(port)
 
 
