@@ -102,12 +102,12 @@ def forward_and_back(replica, shapes):
     Raises
     ------
     ConfigError
-        If the backward pass reads a buffer, which other microbatches have updated in between.
+        If the backward pass reads a buffer that other microbatches have updated in between.
     """
     graph = stage_graph(replica, shapes, wait=lambda late, first: late)
     read = {tensor for node in topological(graph.second.values()) for tensor in node.inputs}
     for name in replica.arrays()[1]:
-        if graph.inputs[name] in read:
+        if NEXT + name in graph.first and graph.inputs[name] in read:
             raise ConfigError(
                 f"layer {name!r} must not be read in the backward pass where a PipelineParallel "
                 "recomputes activations; give recompute=False"

@@ -10,8 +10,10 @@ import pytest
 from sparkdl.errors import ConfigError
 from sparkdl.nn import (
     GRU,
+    BatchNorm,
     CenterLossOutput,
     Dense,
+    Frozen,
     GraphBuilder,
     NetworkConf,
     Output,
@@ -50,6 +52,17 @@ def centers():
     return build.conf()
 
 
+def frozen():
+    """Returns a network whose gradient reads running statistics that no step updates."""
+    layers = [
+        Dense(units=4, activation="tanh"),
+        Frozen(layer=BatchNorm()),
+        Dense(units=3, activation="tanh"),
+        Output(units=2),
+    ]
+    return NetworkConf(input_shape=(3,), layers=layers, seed=2)
+
+
 def small(conf, **shapes):
     return replace(conf, inputs=shapes)
 
@@ -58,6 +71,7 @@ NETWORKS = {
     "lenet": lenet,
     "batch statistics, dropout, penalties": mixed,
     "several inputs and outputs": residual,
+    "frozen statistics": frozen,
     "outputs with weights": residual,
     "masks and weights": masked,
     "centers of classes": centers,
@@ -147,6 +161,7 @@ WAYS = [(name, "auto") for name in NETWORKS]
 WAYS += [(name, "reference") for name in NETWORKS if name != "resnet18"]  # which takes minutes
 
 
+RECOMPUTED = "batch statistics, dropout, penalties", "frozen statistics", "masks and weights"
 QUICK = {("several inputs and outputs", "auto"), ("masks and weights", "reference")}  # of WAYS
 
 
@@ -182,7 +197,7 @@ def test_stages_have_the_gradient_of_the_whole_network(name, backend):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["batch statistics, dropout, penalties", "masks and weights"])
+@pytest.mark.parametrize("name", RECOMPUTED)
 def test_activations_may_be_computed_again(name):
     conf = NETWORKS[name]()
     for cut in cut_places(conf):
