@@ -50,13 +50,41 @@ class FixedThreshold(ThresholdRule):
 
 
 @dataclass(frozen=True)
-class AdaptiveThreshold(ThresholdRule):
+class SparsityRule(ThresholdRule, abstract=True):
+    """Base of the rules that keep the sparsity of messages within bounds."""
+
+    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, kw_only=False)
+    decay: float = option(
+        Number(minimum=0.5, below=1),
+        "The factor of one fall; one rise divides by it.",
+        default=HALF_IN_20,
+    )
+
+    def validate(self) -> None:
+        super().validate()
+        require_normal(self, "initial")
+
+    def bounds(self) -> tuple[float, float]:
+        """Returns the lowest and the highest sparsity that leave the threshold as it is."""
+        raise NotImplementedError
+
+    def first(self) -> float:
+        return self.initial
+
+    def after(self, threshold: float, sparsity: float) -> float:
+        low, high = self.bounds()
+        if sparsity < low:
+            return threshold * self.decay
+        return threshold / self.decay if sparsity > high else threshold
+
+
+@dataclass(frozen=True)
+class AdaptiveThreshold(SparsityRule):
     """Falls while too few numbers are sent and rises while too many are.
 
     DL4J's AdaptiveThresholdAlgorithm, with its defaults.
     """
 
-    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, kw_only=False)
     min_sparsity: float = option(
         Number(above=0), "The threshold falls where less is sent.", default=1e-4
     )
@@ -65,53 +93,27 @@ class AdaptiveThreshold(ThresholdRule):
         "The threshold rises where more is sent; at least min_sparsity.",
         default=1e-2,
     )
-    decay: float = option(
-        Number(minimum=0.5, below=1),
-        "The factor of one fall; one rise divides by it.",
-        default=HALF_IN_20,
-    )
 
     def validate(self) -> None:
         super().validate()
-        require_normal(self, "initial")
         holds = self.max_sparsity >= self.min_sparsity
         require(self, "max_sparsity", holds, f"at least min_sparsity ({self.min_sparsity})")
 
-    def first(self) -> float:
-        return self.initial
-
-    def after(self, threshold: float, sparsity: float) -> float:
-        if sparsity < self.min_sparsity:
-            return threshold * self.decay
-        return threshold / self.decay if sparsity > self.max_sparsity else threshold
+    def bounds(self) -> tuple[float, float]:
+        return self.min_sparsity, self.max_sparsity
 
 
 @dataclass(frozen=True)
-class TargetSparsity(ThresholdRule):
+class TargetSparsity(SparsityRule):
     """Falls whenever fewer than the wanted share is sent, rises whenever more is.
 
     DL4J's TargetSparsityThresholdAlgorithm, with its defaults.
     """
 
-    initial: float = option(Number(above=0), "The first threshold.", default=1e-4, kw_only=False)
     sparsity: float = option(Number(above=0), "The share wanted.", default=1e-3)
-    decay: float = option(
-        Number(minimum=0.5, below=1),
-        "The factor of one fall; one rise divides by it.",
-        default=HALF_IN_20,
-    )
 
-    def validate(self) -> None:
-        super().validate()
-        require_normal(self, "initial")
-
-    def first(self) -> float:
-        return self.initial
-
-    def after(self, threshold: float, sparsity: float) -> float:
-        if sparsity < self.sparsity:
-            return threshold * self.decay
-        return threshold / self.decay if sparsity > self.sparsity else threshold
+    def bounds(self) -> tuple[float, float]:
+        return self.sparsity, self.sparsity
 
 
 def require_normal(rule: ThresholdRule, field: str) -> None:
