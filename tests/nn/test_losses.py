@@ -229,6 +229,31 @@ def test_extreme_outputs_stay_finite(loss):
     assert np.isfinite(loss.output(z)).all()
 
 
+BELOW_0 = {  # outputs (1, 2) at which the label (-1, 0) has a loss far below 0
+    losses.SigmoidCrossEntropy(): [-100, 0],
+    losses.SoftmaxCrossEntropy(labels="one_hot"): [-100, 0],
+    losses.KlDivergence(): [-300, 0],
+    losses.Poisson(): [-100, 0],
+    losses.ExponentialDensity(): [10, 0],
+    losses.Contrastive(): [100, 0],
+    losses.MultiLabelRanking(): [-10, 0],
+}
+
+
+@pytest.mark.parametrize("loss", BELOW_0, ids=label)
+def test_a_loss_has_no_lower_bound_outside_the_range_of_its_labels(loss):
+    found = loss.per_example(np.array([BELOW_0[loss]], float), np.array([[-1.0, 0]]))
+    assert found[0] < -50 and loss.label_range[0] == 0
+
+
+@pytest.mark.parametrize("loss", [losses.Hinge(), losses.SquaredHinge()], ids=label)
+def test_the_label_0_teaches_a_hinge_nothing(loss):
+    z = np.array([[-3.0, 0.5, 3.0]])
+    _, (gz,) = value_and_gradients(lambda z: ops.sum(loss.per_example(z, 0 * z)), z)
+    assert not gz.any()
+    assert loss.label_range == (-1, 1) and not loss.takes_between
+
+
 LOG_2 = np.log(2)
 
 # (loss, z, labels, loss worked out by hand)

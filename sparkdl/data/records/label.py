@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from sparkdl.config import is_integer
+from sparkdl.data.records.label_range import LabelRange
 from sparkdl.errors import require
 
 KINDS = ("class", "values")
@@ -27,9 +28,9 @@ class Label:
     one_hot : bool
         Whether values are one-hot or class probabilities, so that labels may also be given as class
         numbers.
-    are_shares : bool
-        Whether values are in [0, 1]: no, yes, or the probability of yes. Labels that differ only
-        in this are stored alike, so they are equal.
+    ranges : tuple of LabelRange
+        What the losses of the label take. Labels that differ only in this are stored alike, so they
+        are equal.
     """
 
     kind: str
@@ -37,7 +38,7 @@ class Label:
     shape: tuple[int, ...] | None = None
     ignored: int | None = None
     one_hot: bool = False
-    are_shares: bool = field(default=False, compare=False)
+    ranges: tuple[LabelRange, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         require(self, "kind", self.kind in KINDS, f"one of {KINDS}")
@@ -47,6 +48,11 @@ class Label:
         object.__setattr__(self, "shape", tuple(self.shape))
         sound = all(n is None or is_integer(n, 1) for n in self.shape)
         require(self, "shape", sound, "a shape of integers >= 1")
+
+    @property
+    def are_shares(self) -> bool:
+        """Whether values are in [0, 1]: no, yes, or the probability of yes."""
+        return any(one.are_shares for one in self.ranges)
 
     @property
     def one_hot_size(self):

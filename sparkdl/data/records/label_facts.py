@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import NUMBERING, STANDS_FOR_NONE
+from sparkdl.data.records.label_range import LabelRange
 from sparkdl.errors import DataError, NoRecords, NothingToEvaluate
 
 log = logging.getLogger(__name__)
-ROUNDING = 1e-5  # of labels that another network has computed
 WEIGHTS, NO_WEIGHT = "weights", "the weight of each is 0"
 
 
@@ -68,15 +67,15 @@ def check_labels(schema: Any, found: Iterable[LabelFacts]) -> None:
     NoRecords
         Unless the weight of some record is above 0: nothing would be trained.
     DataError
-        For labels outside [0, 1] of a loss that then has no lower bound.
+        For labels that a loss does not take; see LabelRange.
     """
     facts = total_facts(found)
     if not facts.has_weight:
         raise NoRecords(f"there are no records to train on: {NO_WEIGHT}")
     for name, values in facts.values.items():
         labels = f"labels {name!r}" if len(facts.values) > 1 else "labels"
-        if values and schema.outputs[name].are_shares:
-            require_shares(labels, values)
+        if values:
+            require_ranges(schema.outputs[name].ranges, labels, values)
         if not values:
             log.warning(
                 "none of the %s counts, as the weight of each is 0 or it is ignored: their output "
@@ -100,13 +99,11 @@ def nothing_to_evaluate(why: str = "") -> NothingToEvaluate:
     return NothingToEvaluate(f"there are no records to evaluate on{why}")
 
 
-def require_shares(labels: str, values: list[float]) -> None:
-    """Raises DataError unless the smallest and the largest label are in [0, 1], about."""
-    if values[0] < -ROUNDING or values[-1] > 1 + ROUNDING:
-        raise DataError(
-            f"{labels} of sigmoid_cross_entropy must be in [0, 1], got {values[0]:g} to "
-            f"{values[-1]:g}; {NUMBERING}; {STANDS_FOR_NONE}; other numbers have losses such as mse"
-        )
+def require_ranges(ranges: Iterable[LabelRange], labels: str, values: list[float]) -> None:
+    """Raises DataError unless the smallest and the largest label are what each loss takes."""
+    for one in ranges:
+        if error := one.error(labels, values):
+            raise DataError(error)
 
 
 def ends(values: list[float]) -> list[float]:

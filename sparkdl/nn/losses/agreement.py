@@ -12,6 +12,9 @@ from sparkdl.nn.losses.base import Loss, PerUnit, check_classes
 class MarginLoss(PerUnit, abstract=True):
     """The amount by which y z falls short of 1."""
 
+    label_range: ClassVar = (-1.0, 1.0)
+    takes_between: ClassVar = False
+
     labels: str = option(
         Choice(of=("signs", "class")),
         '"signs": -1 or 1 for each unit; "class": an integer per example, which stands for 1 '

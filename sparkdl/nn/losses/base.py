@@ -1,5 +1,6 @@
 """Bases of the losses: the labels they take, the predictions, and one number per example."""
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,8 @@ from sparkdl.nn.hints import Shape, Value
 
 WEIGHTS = "numbers >= 0, not all of them 0"
 SMALLEST = 1e-37  # near the smallest normal float32
+SHARES = (0.0, 1.0)  # no, yes, or the probability of yes
+COUNTS = (0.0, math.inf)
 SMOOTHING = (
     "Share of each label that is spread evenly over {over}, as Keras's and PyTorch's "
     "label_smoothing; the loss of evaluations has it, too."
@@ -32,10 +35,15 @@ class Loss(Member):
     places of an image come as so many more examples, unless the loss is `of_sequence`:
     then z is (batch, T, units), `label_shape` is asked with (T, units), and `per_example` is given
     the mask (batch, T), or None, as well.
+
+    `label_range` is the range of labels that are values, if others teach nothing or leave the loss
+    without a lower bound; without `takes_between` they are its two ends. Fits refuse others.
     """
 
     label_kind: ClassVar[str] = "values"
     of_sequence: ClassVar[bool] = False
+    label_range: ClassVar[tuple[float, float] | None] = None
+    takes_between: ClassVar[bool] = True
 
     def label_shape(self, units: Any) -> Shape:
         """Returns the shape of one example's label."""

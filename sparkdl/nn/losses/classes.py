@@ -10,6 +10,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import (
+    COUNTS,
     FOCUSING,
     SMOOTHING,
     WEIGHTS,
@@ -40,6 +41,8 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
     al., Rethinking the Inception architecture for computer vision (2016), section 7. Focal loss:
     Lin, Goyal, Girshick, He and Dollár, Focal loss for dense object detection (2017), eq. 4 and 5.
     """
+
+    label_range: ClassVar = COUNTS
 
     labels: str = option(
         Choice(of=("class", "one_hot")),

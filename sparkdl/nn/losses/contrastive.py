@@ -1,9 +1,11 @@
 """The loss of pairs: similar ones should be close, others at least a margin apart."""
 
+from typing import ClassVar
+
 from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
-from sparkdl.nn.losses.base import PerUnit
+from sparkdl.nn.losses.base import SHARES, PerUnit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +20,8 @@ class Contrastive(PerUnit, name="contrastive"):
     Hadsell, Chopra and LeCun, Dimensionality reduction by learning an invariant mapping (2006),
     eq. 4, with y and 1 - y exchanged as in Caffe's ContrastiveLoss.
     """
+
+    label_range: ClassVar = SHARES
 
     margin: float = option(
         Number(above=0), "Least distance of pairs that are not alike.", default=1.0

@@ -7,7 +7,7 @@ from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value
-from sparkdl.nn.losses.base import Loss, PerUnit
+from sparkdl.nn.losses.base import COUNTS, Loss, PerUnit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +49,8 @@ class ExponentialDensity(PerUnit, name="exponential"):
 
     It is e^z y - z; DL4J's ExponentialReconstructionDistribution. A prediction is the mean, e^-z.
     """
+
+    label_range: ClassVar = COUNTS
 
     def output(self, z: Value) -> Value:
         return ops.exp(ops.neg(z))

@@ -1,6 +1,6 @@
 """Losses of how far predicted and true areas overlap: Dice and Tversky."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sparkdl.config import Boolean, Choice, Integer, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import OptionalSeveral
@@ -8,6 +8,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.losses.base import (
+    SHARES,
     WEIGHTS,
     Loss,
     are_weights,
@@ -28,6 +29,7 @@ class Overlap(Loss, abstract=True):
     mean over units. The reduction of the output layer has no effect.
     """
 
+    label_range: ClassVar = SHARES
     of_sequence = True  # all places of an example at once
     has_places = True
 

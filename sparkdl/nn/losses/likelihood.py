@@ -1,10 +1,14 @@
 """Losses of a predicted distribution over units: how unlikely it makes the labels, in nats."""
 
+from typing import ClassVar
+
 from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import (
+    COUNTS,
     FOCUSING,
+    SHARES,
     SMALLEST,
     SMOOTHING,
     PerUnit,
@@ -33,6 +37,8 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
     ----------
     Lin, Goyal, Girshick, He and Dollár, Focal loss for dense object detection (2017), eq. 4 and 5.
     """
+
+    label_range: ClassVar = SHARES
 
     ignore_label: float | None = option(
         Number(),
@@ -99,6 +105,8 @@ class KlDivergence(PerUnit, name="kl_divergence"):
     Kullback and Leibler, On information and sufficiency (1951), eq. 2.2.
     """
 
+    label_range: ClassVar = COUNTS
+
     def check(self, units: int) -> None:
         super().check(units)
         check_classes(self, units)
@@ -119,6 +127,8 @@ class Poisson(PerUnit, name="poisson"):
     terms (and their mean); DL4J's POISSON the same sum, where its last layer gives e^z. In float32
     e^z is infinite from z = 88.8 on.
     """
+
+    label_range: ClassVar = COUNTS
 
     def output(self, z: Value) -> Value:
         return ops.exp(z)

@@ -1,9 +1,11 @@
 """The loss of examples with several labels: those that hold should rank above the others."""
 
+from typing import ClassVar
+
 from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
-from sparkdl.nn.losses.base import Loss
+from sparkdl.nn.losses.base import SHARES, Loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +20,8 @@ class MultiLabelRanking(Loss, name="multi_label"):
     Zhang and Zhou, Multilabel neural networks with applications to functional genomics and text
     categorization (2006), eq. 3. DL4J's LossMultiLabel.
     """
+
+    label_range: ClassVar = SHARES
 
     def per_example(self, z: Value, labels: Value) -> Value:
         others = ops.sub(1.0, labels)

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from sparkdl.data.records.label import Label
+from sparkdl.data.records.label_range import LabelRange
 from sparkdl.data.records.schema import Schema
 from sparkdl.data.transforms import record_shapes
 from sparkdl.nn.inputs.labels import units_of
-from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.inputs.step_counts import labels_of_steps
 from sparkdl.training.inputs.targets import check_targets, stored_labels
 from sparkdl.training.inputs.vocabularies import vocabularies_of
@@ -64,11 +64,19 @@ def stored_labels_of(conf, transform):
     """Returns {column: Label} of the records that a transform turns into a network's labels."""
     labels = {column: label_of(place) for column, place in conf.label_columns.items()}
     for place in conf.outputs_with_labels:
-        if isinstance(place.layer.loss, SigmoidCrossEntropy):
-            column = conf.label_column(place)
-            labels[column] = replace(labels[column], are_shares=True)
+        column = conf.label_column(place)
+        ranges = dict.fromkeys([*labels[column].ranges, *ranges_of(place.layer.loss)])
+        labels[column] = replace(labels[column], ranges=tuple(ranges))
     check_targets(transform, conf.record_shapes, labels)
     return stored_labels(transform, labels)
+
+
+def ranges_of(loss):
+    """Yields the LabelRange of a loss of values, if it has one."""
+    limits = getattr(loss, "label_range", None)
+    if limits is not None and loss.label_kind == "values":
+        may_ignore = hasattr(loss, "ignore_label") and not hasattr(loss, "labels")
+        yield LabelRange(loss.type_name, *limits, loss.takes_between, may_ignore)
 
 
 def masks_of(conf, labels=True):

@@ -18,7 +18,7 @@ def stored_labels(transform, labels):
     found = {column: with_shape(label, tuple(shapes[column])) for column, label in labels.items()}
     if not may_change(transform, labels):
         return found
-    return {column: replace(label, are_shares=False) for column, label in found.items()}
+    return {column: replace(label, ranges=()) for column, label in found.items()}
 
 
 def may_change(transform, labels):

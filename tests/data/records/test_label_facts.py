@@ -9,6 +9,7 @@ from sparkdl.data import Batch, Schema
 from sparkdl.data.batches.batch import record_ids
 from sparkdl.data.records.label import Label
 from sparkdl.data.records.label_facts import LabelFacts, check_labels, facts_of, total_facts
+from sparkdl.data.records.label_range import LabelRange
 from sparkdl.errors import DataError, NoRecords
 
 TWO = Schema(
@@ -101,8 +102,9 @@ def test_some_label_needs_a_weight():
         check_labels(TWO, [])
 
 
+SHARES_OF = LabelRange("sigmoid_cross_entropy", 0, 1)
 YES_OR_NO = Schema(
-    features=(1,), labels={"labels": Label(kind="values", size=2, ignored=-9, are_shares=True)}
+    features=(1,), labels={"labels": Label(kind="values", size=2, ignored=-9, ranges=(SHARES_OF,))}
 )
 SHARES = {  # columns, words of the error or None
     "no and yes": ({"labels": [[0, 1], [1, 0]]}, None),

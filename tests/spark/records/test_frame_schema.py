@@ -22,6 +22,7 @@ from pyspark.sql.types import (
 )
 
 from sparkdl.data.records.label import Label
+from sparkdl.data.records.label_range import LabelRange
 from sparkdl.data.records.schema import Schema
 from sparkdl.errors import DataError
 from sparkdl.spark.records.frame_schema import check_fields, class_names, vector_width
@@ -153,13 +154,14 @@ def test_what_cannot_be_is_refused_by_name(case):
     assert len(str(caught.value)) < 300
 
 
+SHARES = LabelRange("sigmoid_cross_entropy", 0, 1)
 LABELS_OF_TEXTS = {
     "classes": (SCHEMA.outputs["labels"], "StringIndexer"),
     "values": (
         Label(kind="values", shape=(1,)),
         "F.col('y').cast('double') makes numbers of texts",
     ),
-    "yes or no": (Label(kind="values", shape=(1,), are_shares=True), "StringIndexer"),
+    "yes or no": (Label(kind="values", shape=(1,), ranges=(SHARES,)), "StringIndexer"),
     "one-hot classes": (Label(kind="values", shape=(3,), one_hot=True), "StringIndexer"),
 }
 

@@ -5,6 +5,7 @@ import pytest
 
 from sparkdl.data import Arrays, Characters, Compose, OneHot, Scale, TextSequences, pad
 from sparkdl.data.batches import columns
+from sparkdl.data.records.label_range import LabelRange
 from sparkdl.errors import DataError
 from sparkdl.nn import (
     Adam,
@@ -22,7 +23,7 @@ from sparkdl.nn import (
     Sgd,
 )
 from sparkdl.nn.inputs import columns as inputs
-from sparkdl.nn.losses import SoftmaxCrossEntropy
+from sparkdl.nn.losses import Dice, SoftmaxCrossEntropy
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
 from tests.training.problems import averaging, branches
@@ -248,10 +249,16 @@ def answers_of(transform=None, losses=("sigmoid_cross_entropy",)):
     return schema_of(build.conf(seed=1), transform=transform).outputs["answer"]
 
 
-def test_labels_are_shares_where_a_loss_takes_no_others():
+def test_labels_have_the_ranges_of_their_losses():
     """Labels that a transform may change are not known before it."""
     scaled = Scale(factor=1 / 255, column="answer")
-    assert answers_of().are_shares and not answers_of(losses=["hinge"]).are_shares
-    assert answers_of(losses=["hinge", "sigmoid_cross_entropy"]).are_shares
-    assert not answers_of(scaled).are_shares and answers_of(Scale(factor=1 / 255)).are_shares
+    signs = LabelRange("hinge", -1, 1, has_between=False)
+    shares = LabelRange("sigmoid_cross_entropy", 0, 1, may_ignore=True)
+    assert answers_of().ranges == (shares,) and answers_of().are_shares
+    assert answers_of(losses=["hinge"]).ranges == (signs,)
+    assert answers_of(losses=["hinge", "sigmoid_cross_entropy", "mse"]).ranges == (signs, shares)
+    assert answers_of(losses=[Dice(labels="masks")]).ranges == (LabelRange("dice", 0, 1),)
+    assert answers_of(losses=["poisson"]).ranges == (LabelRange("poisson", 0),)
+    assert answers_of(losses=["mse"]).ranges == answers_of(scaled).ranges == ()
+    assert answers_of(Scale(factor=1 / 255)).ranges == (shares,)
     assert answers_of() == answers_of(losses=["hinge"])  # records are stored alike
