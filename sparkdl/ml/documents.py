@@ -15,6 +15,7 @@ from pyspark.resource import ResourceProfile
 
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError, brief
+from sparkdl.ml.given_network import GivenNetwork
 from sparkdl.nn import Conf, conf_from_json
 from sparkdl.training.foreign_models import cure_for_model
 from sparkdl.training.masters.base import TrainingMaster
@@ -25,10 +26,12 @@ from sparkdl.training.saving.checkpoint import Checkpoints
 NETWORKS = "a NetworkConf, GraphConf, Network, or the JSON of a conf"
 
 
-def to_network(value: Any) -> str | Network:
-    """Returns the JSON of a network; a Network, which brings weights, is returned as it is."""
-    if isinstance(value, Network):
+def to_network(value: Any) -> str | GivenNetwork:
+    """Returns the JSON of a network, or the GivenNetwork of a Network, which brings weights."""
+    if isinstance(value, GivenNetwork):
         return value
+    if isinstance(value, Network):
+        return GivenNetwork(value)
     if isinstance(value, Conf):
         return json.dumps(value.to_dict())
     if isinstance(value, str) and "{" in value:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from sparkdl.config.calls import unknown_option
 from sparkdl.ml.checkpoint_folders import check_param_maps
+from sparkdl.ml.given_network import GivenNetwork
 from sparkdl.ml.params import FitParams
 from sparkdl.ml.persistence import SavedStage
 from sparkdl.training.network import Network
@@ -56,7 +57,7 @@ class NetworkEstimator(Estimator[Any], FitParams, SavedStage):
 
     def networks_to_write(self) -> list[Network]:
         value = self._paramMap.get(self.network)
-        return [value] if isinstance(value, Network) else []
+        return [value.network] if isinstance(value, GivenNetwork) else []
 
     def about(self) -> dict[str, Any]:
         return {"weights": bool(self.networks_to_write())}

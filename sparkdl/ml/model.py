@@ -61,11 +61,11 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
 
         A model that is being made lacks these, as does one whose preprocessing does not fit.
         """
-        known = {}
+        known = []
         for name in ("uid", "numFeatures"):
             with suppress(AttributeError, SparkdlError):
-                known[name] = getattr(self, name)
-        return f"{type(self).__name__}: {', '.join(f'{n}={v}' for n, v in known.items())}"
+                known.append(f"{name}={getattr(self, name)}")
+        return ": ".join(filter(None, (type(self).__name__, ", ".join(known))))
 
     def setWeightCol(self, value: str) -> Self:
         """Sets the value of `weightCol`, of weights in `evaluate`; "" for none."""

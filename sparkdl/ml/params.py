@@ -142,7 +142,7 @@ class HasNetwork(Params):
                 f"{type(self).__name__}.network must be given: a NetworkConf, GraphConf or Network"
             )
         value = self.getOrDefault(self.network)
-        return conf_of(value) if isinstance(value, str) else value
+        return conf_of(value) if isinstance(value, str) else value.network
 
     def setNetwork(self, value: Conf | Network | str) -> Self:
         """Sets the value of `network`."""

@@ -5,6 +5,7 @@ file system, which is reached as Hadoop's own configuration says.
 """
 
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ class StageReader(MLReader[Any]):
 def values_to_write(stage: Any) -> dict[str, Any]:
     """Returns {name: value} of the Params that were set, for JSON."""
     given = {p.name: v for p, v in stage._paramMap.items() if p.name not in OF_PROCESS}
-    return {n: v for n, v in given.items() if not isinstance(v, Network)}
+    return {n: v for n, v in given.items() if not isinstance(v, SavedStage)}
 
 
 def require_files(spark: SparkSession) -> None:
@@ -107,12 +108,13 @@ def require_files(spark: SparkSession) -> None:
 
 
 def public_name(cls: type) -> str:
-    """Returns the name under which users import a class: ours from the part that it is in, a
-    subclass of theirs from its own module.
+    """Returns the name under which a class is imported: one of ours that users know from the part
+    that it is in, others from their own module.
     """
-    module = cls.__module__
-    of_ours = module.startswith("sparkdl.")
-    return f"{module.rpartition('.')[0] if of_ours else module}.{cls.__name__}"
+    module, name = cls.__module__, cls.__name__
+    part = module.rpartition(".")[0]
+    of_part = module.startswith("sparkdl.") and name in import_module(part).__all__
+    return f"{part if of_part else module}.{name}"
 
 
 def earlier_name(cls: type) -> str:

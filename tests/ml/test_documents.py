@@ -43,7 +43,9 @@ def test_defaults_are_left_out():
 
 def test_a_network_with_weights_stays_what_it_is():
     network = Network(classes_conf())
-    assert to_network(network) is network
+    given = to_network(network)
+    assert given.network is network
+    assert to_network(given) is given
 
 
 REFUSED = {

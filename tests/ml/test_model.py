@@ -119,7 +119,7 @@ def test_a_model_is_shown_by_its_own_name(classified, answered, estimated):
 def test_a_model_is_shown_where_it_cannot_count_its_features(classified):
     """As a debugger and an error's report show one that is being made."""
     kind = type(classified)
-    assert repr(kind.__new__(kind)) == f"{kind.__name__}: "
+    assert repr(kind.__new__(kind)) == kind.__name__
     wrong = classified.copy().setPreprocessing(Resize(size=2))
     with pytest.raises(SparkdlError):
         print(wrong.numFeatures)
