@@ -92,6 +92,8 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
             test = frames.enter_context(closing(PackedFrame(*validation[:2])))
             options |= {"validation": Validation(DEALT, validation[2])}
         dealing, blocks = deal_records(train, with_seed(master, state), size)
+        if test is not None:
+            test.check_evaluation()
         if resume is not None:
             trainer.continuation.check(blocks, extra, resume)
         shares = shares_of(state, extra, blocks, size)

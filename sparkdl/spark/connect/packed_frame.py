@@ -5,7 +5,13 @@ from functools import partial
 import pyarrow
 from pyspark import TaskContext
 
-from sparkdl.data.records.label_facts import LabelFacts, check_labels, facts_of
+from sparkdl.data.records.label_facts import (
+    LabelFacts,
+    check_labels,
+    facts_of,
+    nothing_to_evaluate,
+    require_weight,
+)
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import NoRecords
 from sparkdl.spark.jobs.held_settings import override_setting
@@ -14,6 +20,7 @@ from sparkdl.spark.records.column_types import arrow_schema
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
 from sparkdl.spark.records.records import table_batches, until_failure
 from sparkdl.spark.records.row_order import map_in_order
+from sparkdl.spark.records.validation_records import DRAWS_NONE, EMPTY
 from sparkdl.training.workers.contribution import Failure
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
@@ -49,23 +56,46 @@ class PackedFrame:
         DataError
             For the first unusable record, or if there are none, or none with a weight above 0.
         """
+        rows = self._read("reading the data")
+        counts = [0] * (1 + max((row[0] for row in rows), default=-1))
+        for partition, count, *_ in rows:
+            counts[partition] += count
+        if not sum(counts):
+            raise NoRecords(f"there are no records to train on: {EMPTY}")
+        check_labels(self._schema, label_facts(rows))
+        return counts, sum(row[2] for row in rows)
+
+    def check_evaluation(self):
+        """Reads data to evaluate on, so that a fit begins only if it can be used.
+
+        Raises
+        ------
+        DataError
+            As `measure` does.
+        """
+        rows = self._read("reading the data to evaluate on")
+        if not any(row["count"] for row in rows):
+            raise nothing_to_evaluate(f": {DRAWS_NONE if self._schema.changes else EMPTY}")
+        require_weight(label_facts(rows))
+
+    def _read(self, doing):
+        """Returns the figures of all Batches by partition; raises the error of the first record."""
         figures = "partition", "count", "nbytes", "labels", "error"
-        with clear_errors("reading the data"):  # summed here: a single job, without a shuffle
+        with clear_errors(doing):  # summed here: a single job, without a shuffle
             rows = self.frame.select(*figures).collect()
         rows.sort(key=lambda row: row["partition"])
         for *_, error in rows:
             if error is not None:
                 raise error_from_text(error)
-        counts = [0] * (1 + max((row[0] for row in rows), default=-1))
-        for partition, count, *_ in rows:
-            counts[partition] += count
-        if not sum(counts):
-            raise NoRecords("there are no records to train on: every partition is empty")
-        check_labels(self._schema, (LabelFacts.from_text(row["labels"]) for row in rows))
-        return counts, sum(row[2] for row in rows)
+        return rows
 
     def close(self):
         self.frame.unpersist()
+
+
+def label_facts(rows):
+    """Returns an iterator over the LabelFacts of rows."""
+    return (LabelFacts.from_text(row["labels"]) for row in rows)
 
 
 def persist(frame):

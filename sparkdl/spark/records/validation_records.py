@@ -18,6 +18,7 @@ from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.workers.base import Validation, closing_data
 
+EMPTY = "every partition is empty"
 DRAWS_NONE = (
     "validation_split selects none of the records; equal records stay together: give a larger "
     "split, or more distinct records"
@@ -59,7 +60,7 @@ class ValidationRecords:
                 interrupted.pop_all()
             return opened
         except NoRecords:
-            why = DRAWS_NONE if self._drawn else "every partition is empty"
+            why = DRAWS_NONE if self._drawn else EMPTY
             raise nothing_to_evaluate(f": {why}") from None
 
     @property

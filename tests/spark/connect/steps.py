@@ -12,6 +12,7 @@ from threading import Thread
 import numpy as np
 import psutil
 from pyspark.ml.functions import vector_to_array
+from pyspark.sql import functions
 
 from sparkdl import masters, predict_column
 from sparkdl.errors import PeerError, SparkdlError
@@ -26,6 +27,7 @@ from sparkdl.ml import SparkNetworkClassifier
 from sparkdl.nn import Sgd
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.connect.slots import DIVIDING, local_cores
+from sparkdl.training.network import Network
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.transforms import Scale
 from sparkdl.tune import Search
@@ -405,6 +407,13 @@ def refuse(spark, path, what):
         net.fit(data, resume=True)
 
 
+UNFIT = {  # data to evaluate on
+    "no tests": lambda data: data.filter("id < 0"),
+    "tests of no weight": lambda data: data.withColumn("w", functions.lit(0.0)),
+    "bad tests": lambda data: data.withColumn("label", functions.col("id")),
+}
+
+
 def fail(spark, path, what):
     """Runs a fit that fails for the given reason."""
     data = rows(spark, path)
@@ -419,6 +428,16 @@ def fail(spark, path, what):
         SparkNetwork(spark, conf, PEERS).fit(data, 3)
     elif what == "worker":
         SparkNetwork(spark, classes_conf(), PEERS).fit(data, transform=broken)
+    elif what in UNFIT:
+        tests = data.withColumn("w", functions.lit(1.0)), UNFIT[what](data)
+        network = Network(classes_conf())
+        try:
+            SparkNetwork(spark, network, PEERS).fit(tests[0], 2, tests[1], weights="w")
+        finally:
+            assert network.history is None  # nothing was trained
+    elif what == "drawn":
+        data = data.filter("id = 0").select("features", "label")
+        SparkNetwork(spark, classes_conf(), PEERS).fit(data, validation_split=1e-9)
     elif what == "monitor":
         stopping = EarlyStopping(monitor="accuracyy")
         SparkNetwork(spark, classes_conf(), PEERS).fit(data, listeners=[stopping])

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from sparkdl.errors import ConfigError, DataError, DivergedError, UnsupportedError, WorkerError
+from sparkdl.errors import (
+    ConfigError,
+    DataError,
+    DivergedError,
+    NothingToEvaluate,
+    UnsupportedError,
+    WorkerError,
+)
 from tests.spark.connect import steps
 from tests.support.waiting import until
 
@@ -168,6 +175,10 @@ def test_what_cannot_work_is_refused_by_name(connect, path, what, kind, says):
         ("schema", DataError, "the DataFrame: column 'two'|4"),
         ("missing", DataError, "nothing"),
         ("record", DataError, "label"),
+        ("no tests", NothingToEvaluate, "evaluate on: every partition is empty"),
+        ("tests of no weight", NothingToEvaluate, "evaluate on: the weight of each is 0"),
+        ("bad tests", DataError, "label must be in"),
+        ("drawn", NothingToEvaluate, "validation_split selects none of the records"),
         ("diverged", DivergedError, "not finite|diverged"),
         ("worker", WorkerError, "of the user's own"),
         ("monitor", ConfigError, r"EarlyStopping.monitor must be one of \['loss'\]"),
