@@ -13,6 +13,7 @@ from sparkdl.ml.params import FitParams
 from sparkdl.ml.rows import (
     ReadColumns,
     divide_rows,
+    has_rows,
     indicator_column,
     named_columns,
     require_frame,
@@ -66,7 +67,7 @@ def fit_network(
     every, checkpoints = updates_between(stage, evaluates), stage.getCheckpoints()
     net = SparkNetwork(sc, network, master, resources=stage.getResources())
     read, owner = ReadColumns(features, labels, weights), type(stage).__name__
-    with claimed_folder(owner, checkpoints), taking_turns(sc), naming_marks(stage):
+    with claimed_folder(owner, checkpoints), taking_turns(sc), naming_marks(stage, dataset):
         history = net.fit(
             read.select(train),
             stage.getMaxIter(),
@@ -83,15 +84,17 @@ def fit_network(
 
 
 @contextmanager
-def naming_marks(stage: FitParams) -> Iterator[None]:
-    """Adds the column that marks validation rows to the error of a fit that lacks rows."""
+def naming_marks(stage: FitParams, dataset: DataFrame) -> Iterator[None]:
+    """Adds the column that marks validation rows to the error of a fit that lacks rows.
+
+    Not if the other rows lack as well, so that other marks would not help.
+    """
     try:
         yield
     except (NoRecords, NothingToEvaluate) as error:
-        marks = indicator_column(stage)
-        if marks is None:
+        marks, trains = indicator_column(stage), isinstance(error, NoRecords)
+        if marks is None or not has_rows(stage, dataset, marked=trains):
             raise
-        trains = isinstance(error, NoRecords)
         does, value = ("trains", "false or null") if trains else ("evaluates", "true")
         raise type(error)(
             f"{error}; a fit {does} on the rows where column {marks!r}, the "

@@ -65,6 +65,16 @@ def divide_rows(
     return dataset.filter(~apart), dataset.filter(apart), options
 
 
+def has_rows(stage: FitParams, dataset: DataFrame, marked: bool) -> bool:
+    """Returns whether a row has a weight above 0, of those marked for validation or the others."""
+    marks, weights = indicator_column(stage), weight_column(stage)
+    apart = F.lit(False) if marks is None else marked_rows(dataset, marks)
+    rows = dataset.filter(apart if marked else ~apart)
+    if weights is not None:
+        rows = rows.filter(F.col(quote_name(weights)).cast("double") > 0)
+    return not rows.isEmpty()
+
+
 def fit_options(stage: Any) -> dict[str, Any]:
     """Returns `validation_split` and `class_weight` of SparkNetwork.fit, if the Params are set."""
     options: dict[str, Any] = {}

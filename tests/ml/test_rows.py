@@ -84,6 +84,22 @@ def test_a_column_that_marks_all_rows_or_none_is_named(marked, data):
         one.fit(data.withColumn("apart", F.expr(column)))
 
 
+NO_ROWS = {  # where other marks would not help
+    "no rows": ("id < 0", "w", NoRecords, "every partition is empty"),
+    "no weights": ("true", "0 * w", NoRecords, "the weight of each is 0"),
+    "no weights of ints": ("apart", "0", NoRecords, "every partition is empty"),
+}
+
+
+@pytest.mark.parametrize("case", NO_ROWS)
+def test_marks_are_not_named_where_others_would_not_help(case, data):
+    rows, weights, kind, message = NO_ROWS[case]
+    weighed = data.filter(rows).withColumn("w", F.expr(weights))
+    one = SparkNetworkClassifier(network=classes_conf(), **OPTIONS)
+    with pytest.raises(kind, match=f"{message}$"):
+        one.fit(weighed)
+
+
 def test_no_column_is_named_where_none_marks_rows(data):
     one = SparkNetworkClassifier(network=classes_conf(), **SMALL)
     with pytest.raises(NoRecords, match="every partition is empty$"):
