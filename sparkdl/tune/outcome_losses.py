@@ -7,13 +7,11 @@ from sparkdl.nn.losses import (
     ExponentialDensity,
     Infogain,
     KlDivergence,
-    Loss,
     MulticlassHinge,
     Poisson,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
 )
-from sparkdl.nn.losses.agreement import MarginLoss
 from sparkdl.nn.losses.dice import Overlap
 from sparkdl.training.evaluation.base import weigh
 
@@ -61,10 +59,7 @@ def scores_of(loss):
     """Returns the inverse of `loss.output`, None if there is none."""
     if isinstance(loss, Overlap):
         return log_odds if loss.labels == "masks" else log
-    gives_z = type(loss).output is Loss.output
-    if isinstance(loss, MarginLoss):
-        gives_z = loss.labels == "signs"
-    return np.asarray if gives_z else SCORES.get(type(loss))
+    return np.asarray if loss.predicts_z else SCORES.get(type(loss))
 
 
 def outcome_losses(conf, voting, outcome, batch):

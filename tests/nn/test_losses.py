@@ -60,7 +60,12 @@ def sigmoid_cross_entropy(loss, z, y):
     terms = optax.sigmoid_binary_cross_entropy(z, smooth)
     if loss.focal_gamma or loss.focal_alpha is not None:
         terms = optax.sigmoid_focal_loss(z, smooth, alpha=loss.focal_alpha, gamma=loss.focal_gamma)
-    terms = jnp.where(y == loss.ignore_label, 0, terms * weights(loss.unit_weights))
+    return total(loss, known(loss, y, terms))
+
+
+def total(loss, terms):
+    """Returns the weighted sum of the terms of all units, or their mean."""
+    terms = terms * weights(loss.unit_weights)
     return terms.mean(axis=1) if loss.averaged else terms.sum(axis=1)
 
 
@@ -115,7 +120,7 @@ THEIRS = {
     ),
     "mixture_density": one_normal,
     "kl_divergence": lambda loss, z, y: optax.kl_divergence(jax.nn.log_softmax(z), y),
-    "poisson": lambda loss, z, y: (jnp.exp(z) - y * z).sum(axis=1),
+    "poisson": lambda loss, z, y: total(loss, jnp.exp(z) - y * z),
     "mse": lambda loss, z, y: (
         known(loss, y, optax.squared_error(z, y)) * weights(loss.unit_weights)
     ).mean(axis=1),
@@ -130,12 +135,11 @@ THEIRS = {
     "huber": lambda loss, z, y: known(loss, y, optax.huber_loss(z, y, delta=loss.delta)).mean(
         axis=1
     ),
+    "log_cosh": lambda loss, z, y: total(loss, known(loss, y, optax.log_cosh(z, y))),
     "quantile": lambda loss, z, y: pinball(loss, z, y).mean(axis=(1, 2)),
-    "hinge": lambda loss, z, y: optax.hinge_loss(z, signs(loss, y)).sum(axis=1),
+    "hinge": lambda loss, z, y: total(loss, optax.hinge_loss(z, signs(loss, y))),
     "multiclass_hinge": lambda loss, z, y: optax.losses.multiclass_hinge_loss(z, y),
-    "squared_hinge": lambda loss, z, y: (
-        optax.hinge_loss(z, signs(loss, y)) ** 2 * weights(loss.unit_weights)
-    ).sum(axis=1),
+    "squared_hinge": lambda loss, z, y: total(loss, optax.hinge_loss(z, signs(loss, y)) ** 2),
     "cosine_proximity": lambda loss, z, y: -optax.cosine_similarity(z, y),
     "wasserstein": lambda loss, z, y: jnp.mean(y * z, axis=1),
 }

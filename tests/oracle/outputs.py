@@ -43,7 +43,11 @@ def gain(choices, units):
 
 
 def margin(cls):
-    return plain(cls, labels=lambda c, u: c.pick(("signs", "class")), unit_weights=weights)
+    return per_unit(
+        cls,
+        labels=lambda c, u: c.pick(("signs", "class")),
+        averaged=lambda c, u: c.chance(0.5),
+    )
 
 
 def missing(choices, units):
@@ -122,7 +126,7 @@ DRAWN = {  # loss: function (choices, units)
     "exponential": per_unit(losses.ExponentialDensity),
     "mixture_density": mixture,
     "kl_divergence": per_unit(losses.KlDivergence),
-    "poisson": per_unit(losses.Poisson),
+    "poisson": per_unit(losses.Poisson, averaged=lambda c, u: c.chance(0.5)),
     "mae": per_unit(losses.Mae),
     "l1": per_unit(losses.L1),
     "l2": per_unit(losses.L2),
@@ -130,6 +134,7 @@ DRAWN = {  # loss: function (choices, units)
     "mape": per_unit(losses.Mape),
     "msle": per_unit(losses.Msle),
     "huber": per_unit(losses.Huber, delta=lambda c, u: c.pick((1.0, 2.5))),
+    "log_cosh": per_unit(losses.LogCosh, ignore_label=missing),
     "quantile": quantile,
     "hinge": margin(losses.Hinge),
     "squared_hinge": margin(losses.SquaredHinge),

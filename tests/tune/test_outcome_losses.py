@@ -34,7 +34,7 @@ SIGNS, SHARES, COUNTS = np.sign(VALUES), (VALUES > 0).astype(np.float32), np.abs
 ONE_HOT = np.eye(3, dtype=np.float32)[CLASSES]
 IGNORED = np.where(VALUES > 1, -1, SHARES).astype(np.float32)
 LOSSES = {
-    **dict.fromkeys(["mse", "mae", "l1", "l2", "euclidean", "huber", "mape"], VALUES),
+    **dict.fromkeys(["mse", "mae", "l1", "l2", "euclidean", "huber", "log_cosh", "mape"], VALUES),
     **dict.fromkeys(["cosine_proximity", "wasserstein"], VALUES),
     **dict.fromkeys(["hinge", "squared_hinge"], SIGNS),
     **dict.fromkeys(["msle", "poisson", "exponential"], COUNTS),

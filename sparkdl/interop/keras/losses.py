@@ -7,7 +7,7 @@ from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.options import object_of
 from sparkdl.nn import layers as nn
 from sparkdl.nn import losses
-from sparkdl.nn.activations import Sigmoid, Softmax
+from sparkdl.nn.activations import Exp, Sigmoid, Softmax
 from sparkdl.nn.networks.last_activation import ends_in, without_activation
 
 REDUCTIONS = (None, "auto", "sum_over_batch_size", "mean_with_sample_weight", "mean")
@@ -96,8 +96,13 @@ def huber(options, place):
     return losses.Huber(delta=options.number("delta", 1.0)), None, False
 
 
-def plain(kind):
-    return lambda options, place: (kind(), None, False)
+def poisson(options, place):
+    """Returns a Poisson of exp; Keras adds 1e-7 to each rate before its logarithm."""
+    return losses.Poisson(averaged=True), Exp, False
+
+
+def plain(kind, **given):
+    return lambda options, place: (kind(**given), None, False)
 
 
 RULES = {
@@ -110,6 +115,10 @@ RULES = {
     "tversky": tversky,
     "kldivergence": kl_divergence,
     "huber": huber,
+    "hinge": plain(losses.Hinge, averaged=True),
+    "squaredhinge": plain(losses.SquaredHinge, averaged=True),
+    "poisson": poisson,
+    "logcosh": plain(losses.LogCosh),
     "meansquarederror": plain(losses.Mse),
     "meanabsoluteerror": plain(losses.Mae),
     "meanabsolutepercentageerror": plain(losses.Mape),

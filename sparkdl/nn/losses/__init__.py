@@ -14,7 +14,7 @@ from sparkdl.nn.losses.ctc import Ctc, best_path
 from sparkdl.nn.losses.density import ExponentialDensity, Gaussian
 from sparkdl.nn.losses.detections import Detection, detections
 from sparkdl.nn.losses.dice import Dice, Tversky
-from sparkdl.nn.losses.difference import L1, L2, Euclidean, Huber, Mae, Mape, Mse, Msle
+from sparkdl.nn.losses.difference import L1, L2, Euclidean, Huber, LogCosh, Mae, Mape, Mse, Msle
 from sparkdl.nn.losses.likelihood import KlDivergence, Poisson, SigmoidCrossEntropy
 from sparkdl.nn.losses.mixture import MixtureDensity
 from sparkdl.nn.losses.multi_label import MultiLabelRanking
@@ -38,6 +38,7 @@ __all__ = [
     "KlDivergence",
     "L1",
     "L2",
+    "LogCosh",
     "Loss",
     "Mae",
     "Mape",

@@ -5,11 +5,11 @@ from typing import ClassVar
 from sparkdl.config import Choice, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
-from sparkdl.nn.losses.base import Loss, PerUnit, check_classes
+from sparkdl.nn.losses.base import Loss, PerUnit, SumOrMean, check_classes
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarginLoss(PerUnit, abstract=True):
+class MarginLoss(SumOrMean, abstract=True):
     """The amount by which y z falls short of 1."""
 
     label_range: ClassVar = (-1.0, 1.0)
@@ -27,6 +27,10 @@ class MarginLoss(PerUnit, abstract=True):
     def label_kind(self) -> str:  # type: ignore[override]
         return "class" if self.labels == "class" else "values"
 
+    @property
+    def predicts_z(self) -> bool:
+        return self.labels == "signs"
+
     def output(self, z: Value) -> Value:
         return ops.softmax(z) if self.labels == "class" else z
 
@@ -41,7 +45,7 @@ class MarginLoss(PerUnit, abstract=True):
 class Hinge(MarginLoss, name="hinge"):
     """max(0, 1 - y z), sum over units.
 
-    DL4J's HINGE, and Caffe's HingeLoss with norm L1; Keras takes the mean over units.
+    DL4J's HINGE, and Caffe's HingeLoss with norm L1; Keras's Hinge is the mean over units.
     """
 
     def terms(self, z: Value, labels: Value) -> Value:
@@ -52,7 +56,7 @@ class Hinge(MarginLoss, name="hinge"):
 class SquaredHinge(MarginLoss, name="squared_hinge"):
     """max(0, 1 - y z)^2, sum over units.
 
-    DL4J's SQUARED_HINGE, and Caffe's HingeLoss with norm L2; Keras takes the mean over units.
+    DL4J's SQUARED_HINGE, and Caffe's HingeLoss with norm L2; Keras's is the mean over units.
     """
 
     def terms(self, z: Value, labels: Value) -> Value:

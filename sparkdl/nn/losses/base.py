@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Member, Number, Sequence, dataclass, option
+from sparkdl.config import Boolean, Member, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
@@ -74,6 +74,11 @@ class Loss(Member):
         """Whether each step or place has a label and a prediction of its own, to be judged by."""
         return not self.of_sequence
 
+    @property
+    def predicts_z(self) -> bool:
+        """Whether a prediction is z itself."""
+        return type(self).output is Loss.output
+
     def output(self, z: Value) -> Value:
         return z
 
@@ -108,6 +113,17 @@ class PerUnit(Loss, abstract=True):
     def per_example(self, z: Value, labels: Value) -> Value:
         terms = weight_terms(self.terms(z, labels), self.unit_weights)
         return ops.mean(terms, axes=(1,)) if self.averaged else ops.sum(terms, axes=(1,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumOrMean(PerUnit, abstract=True):
+    """A loss of which both the sum and the mean over units are in use."""
+
+    averaged: bool = option(  # type: ignore[misc]
+        Boolean(),
+        "The mean over units rather than the sum; those that do not count are among them.",
+        default=False,
+    )
 
 
 def units_axis(shape: Shape) -> int:

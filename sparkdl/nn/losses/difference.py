@@ -1,5 +1,6 @@
 """Losses of the difference between z and the labels."""
 
+from math import log
 from typing import ClassVar
 
 from sparkdl.config import Number, dataclass, option
@@ -135,3 +136,17 @@ class Huber(Difference, name="huber"):
         near = ops.minimum(size, self.delta)
         far = ops.sub(size, near)
         return ops.add(ops.mul(ops.square(near), 0.5), ops.mul(far, self.delta))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogCosh(Difference, name="log_cosh"):
+    """log cosh(z - y), mean over units: d^2 / 2 for small differences d, |d| - log 2 for large.
+
+    The numbers of Keras's LogCosh.
+    """
+
+    averaged: ClassVar = True
+
+    def differences(self, z: Value, labels: Value) -> Value:
+        size = ops.abs(ops.sub(z, labels))
+        return ops.sub(ops.add(size, ops.softplus(ops.mul(size, -2.0))), log(2))

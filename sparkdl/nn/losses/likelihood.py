@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from sparkdl.config import Boolean, Number, dataclass, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import (
@@ -12,6 +12,7 @@ from sparkdl.nn.losses.base import (
     SMALLEST,
     SMOOTHING,
     PerUnit,
+    SumOrMean,
     any_known,
     check_classes,
     differs,
@@ -21,7 +22,7 @@ from sparkdl.nn.losses.base import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
+class SigmoidCrossEntropy(SumOrMean, name="sigmoid_cross_entropy"):
     """-log of the probability of the labels, each unit a yes or no of its own, in nats.
 
     Labels are 0 or 1, or a probability in between. The sum over units, as Caffe's
@@ -46,11 +47,6 @@ class SigmoidCrossEntropy(PerUnit, name="sigmoid_cross_entropy"):
         "places of an example, the mean is over those with a label; an example without any counts "
         "as one of loss 0.",
         default=None,
-    )
-    averaged: bool = option(  # type: ignore[misc]
-        Boolean(),
-        "The mean over units rather than the sum; those that do not count are among them.",
-        default=False,
     )
     label_smoothing: float = option(
         Number(minimum=0, maximum=1), SMOOTHING.format(over="0 and 1"), default=0.0
@@ -120,12 +116,12 @@ class KlDivergence(PerUnit, name="kl_divergence"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Poisson(PerUnit, name="poisson"):
+class Poisson(SumOrMean, name="poisson"):
     """rate - y log(rate) with rate = e^z, sum over units: -log of the likelihood of counts y.
 
     The part that depends on y alone, log y!, is left out. PyTorch's PoissonNLLLoss has the same
-    terms (and their mean); DL4J's POISSON the same sum, where its last layer gives e^z. In float32
-    e^z is infinite from z = 88.8 on.
+    terms and their mean, Keras's Poisson that mean but for the 1e-7 that it adds to rates; DL4J's
+    POISSON is the sum, where its last layer gives e^z. In float32 e^z is infinite from z = 88.8 on.
     """
 
     label_range: ClassVar = COUNTS

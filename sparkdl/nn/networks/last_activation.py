@@ -25,7 +25,7 @@ def ends_in(conf: Conf, name: str, held: type[ActivationFunction]) -> bool:
     """
     places = places_of(conf)
     source = names_back(places, name)[-1]
-    return source in places and isinstance(last_function(places[source].layer), held)
+    return source in places and last_function(places[source].layer) == held()
 
 
 def without_activation(

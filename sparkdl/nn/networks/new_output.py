@@ -5,12 +5,13 @@ from typing import Any
 
 from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError
-from sparkdl.nn.activations import ActivationFunction, Sigmoid, Softmax
+from sparkdl.nn.activations import ActivationFunction, Exp, Sigmoid, Softmax
 from sparkdl.nn.layers import Layer, LossLayer, ScoredLayer
 from sparkdl.nn.losses import (
     Infogain,
     KlDivergence,
     Loss,
+    Poisson,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
 )
@@ -25,6 +26,7 @@ APPLIED: dict[type[Loss], type[ActivationFunction]] = {
     KlDivergence: Softmax,
     Infogain: Softmax,
     SigmoidCrossEntropy: Sigmoid,
+    Poisson: Exp,
 }  # by the loss itself, which reads the numbers before it
 
 

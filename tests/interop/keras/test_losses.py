@@ -18,7 +18,7 @@ from tests.support.tables import for_all
 
 L, K = keras.layers, keras.losses
 CLASSES, N = 4, 6
-SOFT, YES = "softmax", "sigmoid"
+SOFT, YES, E = "softmax", "sigmoid", "exponential"
 # {case: (activation function, Keras's loss, ours)}
 CASES = {
     "smoothed classes": (
@@ -93,6 +93,10 @@ CASES = {
         K.Tversky(alpha=2.0, axis=(1,)),
         losses.Tversky(labels="masks", smooth=0, alpha=0.5, beta=2.0, per_unit=False),
     ),
+    "hinge": ("tanh", "hinge", losses.Hinge(averaged=True)),
+    "squared hinge": ("linear", K.SquaredHinge(), losses.SquaredHinge(averaged=True)),
+    "poisson": (E, "poisson", losses.Poisson(averaged=True)),
+    "log cosh": ("linear", K.LogCosh(), losses.LogCosh()),
     "dice of masks": (
         YES,
         K.Dice(axis=(1,)),
@@ -107,7 +111,9 @@ def compiled(name):
     model = chain(L.Dense(CLASSES), L.Activation(activation), shape=(5,))
     model.compile("sgd", loss)
     y = np.eye(CLASSES, dtype=np.float32)[np.arange(N) % CLASSES]
-    y = np.maximum(y, y[::-1]) if isinstance(CASES[name][2], losses.SigmoidCrossEntropy) else y
+    ours = CASES[name][2]
+    y = np.maximum(y, y[::-1]) if isinstance(ours, losses.SigmoidCrossEntropy) else y
+    y = 2 * y - 1 if ours.label_range == (-1, 1) else y
     return model, drawn(1, N, 5), y
 
 
@@ -132,7 +138,7 @@ def test_gradients_are_those_of_keras():
         _, _, y = compiled(name)
         z, functions = (
             drawn(3, N, CLASSES).astype(float),
-            {SOFT: jax.nn.softmax, YES: jax.nn.sigmoid},
+            {SOFT: jax.nn.softmax, YES: jax.nn.sigmoid, E: jax.numpy.exp},
         )
 
         def of_keras(z):

@@ -27,7 +27,7 @@ def per_unit(terms, mean=False):
             each = jnp.where(y == ignored, 0.0, each)
         if f.unit_weights is not None:
             each = each * jnp.asarray(f.unit_weights)
-        return each.mean(-1) if mean else each.sum(-1)
+        return each.mean(-1) if mean or getattr(f, "averaged", False) else each.sum(-1)
 
     return loss
 
@@ -96,6 +96,10 @@ def huber(f, z, y):
     return jnp.where(away <= f.delta, away**2 / 2, f.delta * (away - f.delta / 2))
 
 
+def log_cosh(f, z, y):
+    return jnp.logaddexp(z - y, y - z) - log(2)
+
+
 def log_above(x):
     return jnp.log1p(jnp.where(x < 1e-7, 1e-7, x))
 
@@ -158,7 +162,7 @@ def mixture_density(f, z, y):
     return -jax.scipy.special.logsumexp(log_shares + log_density, -1)
 
 
-DIFFERENCES = ("mse", "mae", "l1", "l2", "euclidean", "mape", "msle", "huber")
+DIFFERENCES = ("mse", "mae", "l1", "l2", "euclidean", "mape", "msle", "huber", "log_cosh")
 ROWS = {
     "softmax_cross_entropy": softmax_cross_entropy,
     "infogain": infogain,
@@ -179,6 +183,7 @@ ROWS = {
     ),
     "msle": per_unit(lambda f, z, y: (log_above(z) - log_above(y)) ** 2, mean=True),
     "huber": per_unit(huber, mean=True),
+    "log_cosh": per_unit(log_cosh, mean=True),
     "quantile": quantile,
     "hinge": per_unit(missing),
     "squared_hinge": per_unit(lambda f, z, y: missing(f, z, y) ** 2),

@@ -49,6 +49,8 @@ CHOICES = {
     losses.Mape(): Regression,
     losses.Msle(): Regression,
     losses.Huber(): Regression,
+    losses.LogCosh(): Regression,
+    losses.LogCosh(ignore_label=-9): MeanLoss,
     losses.Quantile(): MeanLoss,
     losses.Quantile(quantiles=[0.9]): Regression,
     losses.Hinge(): Regression,

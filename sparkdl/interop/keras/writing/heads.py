@@ -7,7 +7,6 @@ from sparkdl.interop.keras.writing.rules import dense
 from sparkdl.interop.keras.writing.weighted import add_function
 from sparkdl.nn import layers as nn
 from sparkdl.nn.activations import Identity
-from sparkdl.nn.losses import Loss
 from sparkdl.nn.networks.new_output import applied_by
 
 
@@ -16,7 +15,7 @@ def prediction(loss):
     applied = applied_by(loss)
     if applied is not None:
         return applied()
-    if type(loss).output is Loss.output:
+    if loss.predicts_z:
         return Identity()
     raise UnsupportedError(f"what {type(loss).__name__} predicts is not supported")
 
