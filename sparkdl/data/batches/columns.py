@@ -7,6 +7,10 @@ import numpy as np
 NO_MASK = -1.0  # fills the mask row of a record whose labels have no mask
 STANDS_FOR_NONE = "one that stands for no label is ignore_label of the loss"
 FILLING = "fill in missing numbers first, as Imputer does"
+IGNORING = (
+    "where labels are missing, fill in a number that is none, and give it to the loss as "
+    "ignore_label"
+)
 NUMBERING = "number classes from 0 on, as StringIndexer does"
 
 
@@ -89,7 +93,7 @@ def value_column(y, shape, what="label"):
 
     Raises Violation.
     """
-    return _numbers(y, shape, what, keep_bytes=False)
+    return _numbers(y, shape, what, keep_bytes=False, for_nan=f"; {IGNORING}")
 
 
 def class_column(y, classes, shape=(), ignored=None, what="label"):
@@ -142,7 +146,7 @@ def factor_column(x, shape, what):
     Raises Violation.
     """
     _require_numeric(x, what, "; make numbers of texts, as float does")
-    y = _numbers(x, shape, what, keep_bytes=False)
+    y = _numbers(x, shape, what, keep_bytes=False, for_nan=f"; {FILLING}")
     _refuse(y, y < 0, f"{what} must be at least 0")
     return y
 
@@ -258,7 +262,7 @@ def require_finite(x, what, for_nan=""):
 
 def _whole_numbers(y, classes, ignored, what):
     if y.dtype.kind == "f":
-        _refuse(y, y != np.floor(y), f"{what} must be a whole number")
+        _refuse(y, y != np.floor(y), f"{what} must be a whole number", numbers_for)
     other = "" if ignored is None else f" or {ignored}"
     outside = ((y < 0) | (y >= classes)) & (True if ignored is None else y != ignored)
     _refuse(y, outside, f"{what} must be in [0, {classes}){other}", units_for)
@@ -272,6 +276,11 @@ def _refuse(y, wrong, rule, cure=None, form=""):
         value = y[(row, *place)]
         shown = format(value, form) if form else str(value)
         raise Violation(row, f"{rule}, got {shown}{where}{cure(value) if cure else ''}")
+
+
+def numbers_for(label):
+    """Returns the advice for a label that is no whole number; "" unless it is NaN."""
+    return f"; {IGNORING}" if np.isnan(label) else ""
 
 
 def units_for(label):

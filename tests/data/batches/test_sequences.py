@@ -324,7 +324,10 @@ def test_weights_are_passed_on():
     assert list(next(schema.records(records, 0)).columns) == ["features", "labels"]
 
 
-@pytest.mark.parametrize("bad, got", [(-1, "-1.0"), (float("inf"), "inf")])
+@pytest.mark.parametrize(
+    "bad, got",
+    [(-1, "-1.0"), (float("inf"), "inf"), (float("nan"), "nan at 0; fill in missing numbers")],
+)
 def test_a_bad_weight_is_named(bad, got):
     schema = Schema(features=(2,))
     raw = Arrays({"features": np.ones((3, 2)), "weights": [1, bad, 0]})

@@ -218,7 +218,7 @@ OFFENCES = [
     ((ok, np.int64(4)), r"label must be in \[0, 4\), got 4; number classes from 0 on, as "),
     ((ok, float("inf")), r"label must be in \[0, 4\), got inf"),
     ((ok, 2.5), "label must be a whole number, got 2.5"),
-    ((ok, float("nan")), "label must be a whole number, got nan"),
+    ((ok, float("nan")), "label must be a whole number, got nan; where labels are missing, "),
     ((ok, "2"), "label must be numbers, got '2'"),
     ((ok, None), "label must be numbers, got None"),
     ((ok, 10**30), "label must be "),
@@ -261,7 +261,8 @@ def test_the_first_of_several_is_named():
 VALUES = [
     ([1, 2], "label must have 3 numbers, got 2"),
     (1.0, "label must have 3 numbers, got 1"),
-    ([1, 2, float("nan")], "label must be finite, got nan at 2"),
+    ([1, 2, float("nan")], "label must be finite, got nan at 2; where .*, fill in .*ignore_label$"),
+    ([1, 2, float("inf")], "label must be finite, got inf at 2$"),
 ]
 
 

@@ -145,7 +145,7 @@ def test_a_null_in_any_column_of_labels_names_ignore_label():
     schema = Schema(features=(1,), labels=labels)
     columns = {"features": "x", "price": "price", "kind": "type"}
     numbers, holes = pa.array([1.0, 2.0]), pa.array([1.0, None])
-    for name, ends in {"type": "as ignore_label$", "x": "got null$"}.items():
+    for name, ends in {"type": "as ignore_label$", "x": "as Imputer does$"}.items():
         whole = {"x": numbers, "price": numbers, "type": numbers} | {name: holes}
         with pytest.raises(DataError, match=f"record 1: column '{name}' must have a .*{ends}"):
             list(check_pieces(schema, columns, 0, [table_of(**whole)]))

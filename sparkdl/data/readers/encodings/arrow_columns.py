@@ -9,17 +9,15 @@ import pyarrow.compute as pc
 
 from sparkdl.config import suggestion
 from sparkdl.data.batches.batch import Batch, record_ids
-from sparkdl.data.batches.columns import Violation
+from sparkdl.data.batches.columns import FILLING, IGNORING, Violation
 from sparkdl.data.batches.sequences import Ragged
 from sparkdl.errors import DataError
 
 KINDS = "numbers, lists of numbers, vectors or binary"
 MOST = 20  # most names shown in an error
 NULL = "must have a value, got null"
-NO_LABEL = (
-    "; where labels are missing, fill in a number that is none, and give it to the loss as "
-    "ignore_label"
-)
+NO_LABEL = f"; {IGNORING}"
+NO_NUMBER = f"; leave such records out, or {FILLING}"
 UNEVEN = (
     "; pad them to one length: only sequences in a DataFrame, as of spark.read.parquet, may differ "
     "in it"
@@ -92,10 +90,12 @@ class Uneven(Violation):
 
 
 def cure_for(offence, is_label):
-    """Returns the advice for an uneven list and for a label that is null; "" for others."""
+    """Returns the advice for an uneven list and for a null; "" for others."""
     if isinstance(offence, Uneven):
         return UNEVEN
-    return NO_LABEL if is_label and str(offence).startswith(NULL) else ""
+    if not str(offence).startswith(NULL):
+        return ""
+    return NO_LABEL if is_label else NO_NUMBER
 
 
 def require_column(column, names, where):

@@ -161,7 +161,7 @@ OFFENCES = {
     "null in a list": (
         pa.array([[1, 2], [3, None]]),
         1,
-        "must have a value, got null at position 1, from 0$",
+        "must have a value, got null at position 1, from 0; leave such records out, or fill in",
     ),
     "null vector": (pa.array([dense([1.0]), None], VECTOR), 1, "must have a value, got null"),
     "null in a vector": (pa.array([dense([1.0, None])], VECTOR), 0, "must have a value, got null"),
@@ -230,13 +230,14 @@ def test_the_offending_record_is_named(case):
 
 @pytest.mark.parametrize("labels", [("labels",), ("labels", "price")])
 def test_a_label_that_is_null_is_told_what_stands_for_a_missing_one(labels):
-    """Of features the error is as before: nothing stands for a missing feature."""
+    """Nothing stands for a missing feature: records without it are left out, or it is filled in."""
     table = pa.table({"x": [1.0, None], "y": [1, None], "z": [1, 2]})
     cure = "; where labels are missing, fill in a number that is none, .* the loss as ignore_label$"
     columns = {labels[-1]: "y", "features": "z"}
     with pytest.raises(DataError, match=f"record 1: column 'y' must have a value, got null{cure}"):
         table_batch(table, columns, "here", 0, labels=labels)
-    with pytest.raises(DataError, match="column 'x' must have a value, got null$"):
+    cure = "; leave such records out, or fill in missing numbers first, as Imputer does$"
+    with pytest.raises(DataError, match=f"column 'x' must have a value, got null{cure}"):
         table_batch(table, {"labels": "z", "features": "x"}, "here", 0)
 
 
