@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+from sparkdl.data.records.label_facts import warning_once
 from sparkdl.errors import ConfigError, DataError, NoSlots, SparkdlError
 from sparkdl.spark.jobs.command_size import check_command
 from sparkdl.spark.jobs.job import job
@@ -135,9 +136,10 @@ def run_locally(sc, run, first, given, setup, models, parallelism):
 def run_distributed(sc, run, first, given, setup, models, master):
     """Runs trials one after the other, each on all slots of its master."""
     execute, trial = DistributedExecution(sc, run, models, setup, master, given.fit), first
-    while trial is not None:
-        execute(*trial)
-        trial = run.next()
+    with warning_once():
+        while trial is not None:
+            execute(*trial)
+            trial = run.next()
 
 
 def finish(run, models, number, candidate, result):

@@ -7,6 +7,7 @@ from pyspark import RDD
 from sparkdl.data.batches.batch import POSITION_BITS, Batch
 from sparkdl.data.batches.record_order import sort_records
 from sparkdl.data.readers.ndarray.arrays import Arrays
+from sparkdl.data.records.label_facts import check_labels, facts_of
 from sparkdl.data.source import check_batches
 from sparkdl.errors import NoRecords, NothingToEvaluate
 from sparkdl.spark.inference.predictions import sound
@@ -18,8 +19,9 @@ from sparkdl.training.inputs.schema import schema_of
 def read_records(sc, records, conf, purpose):
     """Returns all records as one Batch, checked on the executors that read them.
 
-    Data in the driver's memory is checked there. Each executor receives the records once, whatever
-    the number of trials, as a local fit goes through all of them many times.
+    Data in the driver's memory is checked there, as are labels, for all trials. Each executor
+    receives the records once, whatever the number of trials, as a local fit goes through all of
+    them many times.
 
     Parameters
     ----------
@@ -39,6 +41,8 @@ def read_records(sc, records, conf, purpose):
     if not sum(map(len, batches)):
         error = NoRecords if purpose == "train on" else NothingToEvaluate
         raise error(f"there are no records to {purpose}: every partition is empty")
+    if purpose == "train on":
+        check_labels(schema, [facts_of(schema, batches)])
     if isinstance(data, RDD) and not is_in_order(data):
         batches = sort_partitions(batches)
     return Batch.concat(batches)

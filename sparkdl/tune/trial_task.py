@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from sparkdl.data.records.label_facts import without_warnings
 from sparkdl.errors import WorkerError
 from sparkdl.spark.gpu_process.dispatch import run_on_device
 from sparkdl.spark.jobs.error_notes import note_errors
@@ -125,7 +126,8 @@ def fit(setup, candidate, network, epochs, listeners):
     elif division.held_out is not None:
         on = evaluation(conf, setup, source, division.held_out)
     changes = {"listeners": listeners, "changes": division.training}
-    fit_network(network, source, master, ThisProcess(), epochs, **changes, **on)
+    with without_warnings():
+        fit_network(network, source, master, ThisProcess(), epochs, **changes, **on)
 
 
 def evaluation(conf, setup, source, changes=()):

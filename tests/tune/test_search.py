@@ -7,6 +7,7 @@ import numpy as np
 import optuna
 import pytest
 
+from sparkdl.data import Arrays
 from sparkdl.errors import ConfigError, DataError, UnsupportedError, WorkerError
 from sparkdl.masters import AllReduceSGD
 from sparkdl.nn import Embedding, NetworkConf, Output
@@ -144,6 +145,15 @@ def test_the_better_rate_is_found_on_data_that_was_read_once(sc):
     assert list(search.table()["user_attrs_host"].notna()) == [True, False, True]
     with pytest.raises(ConfigError, match="n must be at most 2, got 3: so many trials were fin"):
         search.best_models(3)
+
+
+@pytest.mark.parametrize("master", [None, AllReduceSGD(workers=2, device="cpu")])
+def test_labels_that_teach_nothing_are_told_once_by_the_driver(master, sc, caplog, capfd):
+    one_class = Arrays(arrays(60)[0], np.ones(60, int))
+    options = {"epochs": 1, "device": "cpu" if master is None else "auto"}
+    search_of(sc, GOOD, POOR, master=master, **options).fit(one_class, 2)
+    assert sum("learns to predict nothing else" in text for text in caplog.messages) == 1
+    assert "learns to predict nothing else" not in capfd.readouterr().err  # of the trials' tasks
 
 
 def test_trials_run_side_by_side(sc, tmp_path):

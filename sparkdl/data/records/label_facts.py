@@ -2,7 +2,9 @@
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
@@ -15,6 +17,7 @@ from sparkdl.errors import DataError, NoRecords, NothingToEvaluate
 
 log = logging.getLogger(__name__)
 WEIGHTS, NO_WEIGHT = "weights", "the weight of each is 0"
+_IS_NEW: ContextVar[Callable[[str], bool]] = ContextVar("is_new", default=lambda labels: True)
 
 
 @dataclass(frozen=True)
@@ -76,16 +79,50 @@ def check_labels(schema: Any, found: Iterable[LabelFacts]) -> None:
         labels = f"labels {name!r}" if len(facts.values) > 1 else "labels"
         if values:
             require_ranges(schema.outputs[name].ranges, labels, values)
-        if not values:
-            log.warning(
-                "none of the %s counts, as the weight of each is 0 or it is ignored: their output "
-                "is not trained",
-                labels,
-            )
-        elif len(values) == 1:
-            log.warning(
-                "all %s are %g: their output learns to predict nothing else", labels, *values
-            )
+        if len(values) < 2 and _IS_NEW.get()(labels):
+            warn(labels, values)
+
+
+def warn(labels: str, values: list[float]) -> None:
+    """Logs that an output learns nothing from labels of a single value, or none."""
+    if values:
+        log.warning("all %s are %g: their output learns to predict nothing else", labels, *values)
+    else:
+        log.warning(
+            "none of the %s counts, as the weight of each is 0 or it is ignored: their output is "
+            "not trained",
+            labels,
+        )
+
+
+@contextmanager
+def warning_once() -> Iterator[None]:
+    """Lets fits of this thread that belong together, as those of a stream, log a warning once."""
+    said: set[str] = set()
+
+    def is_new(labels):
+        was_said = labels in said
+        said.add(labels)
+        return not was_said
+
+    with _judging(is_new):
+        yield
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Lets fits of this thread log no warning, as the driver has done so."""
+    with _judging(lambda labels: False):
+        yield
+
+
+@contextmanager
+def _judging(is_new):
+    before = _IS_NEW.set(is_new)
+    try:
+        yield
+    finally:
+        _IS_NEW.reset(before)
 
 
 def require_weight(found: Iterable[LabelFacts]) -> None:

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from sparkdl.data.records.label_facts import warning_once
 from sparkdl.errors import ConfigError, NoRecords, SparkdlError, WorkerError
 from sparkdl.spark.jobs.job import message, reason
 from sparkdl.spark.records.data_frames import uri
@@ -177,7 +178,8 @@ def fit_micro_batches(net, frame, trigger, options, listeners, checkpoints, mark
     def fit(batch, listener):
         return net.fit(batch, listeners=(listener, *listeners, counts), **options)
 
-    return fit_stream(net.network, frame, fit, trigger, checkpoints, counts)
+    with warning_once():
+        return fit_stream(net.network, frame, fit, trigger, checkpoints, counts)
 
 
 def start_query(writer, trigger, place):

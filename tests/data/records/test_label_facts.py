@@ -1,6 +1,7 @@
 """Facts of labels: against the labels that numpy selects, and what a fit says of useless ones."""
 
 import logging
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -8,7 +9,14 @@ import pytest
 from sparkdl.data import Batch, Schema
 from sparkdl.data.batches.batch import record_ids
 from sparkdl.data.records.label import Label
-from sparkdl.data.records.label_facts import LabelFacts, check_labels, facts_of, total_facts
+from sparkdl.data.records.label_facts import (
+    LabelFacts,
+    check_labels,
+    facts_of,
+    total_facts,
+    warning_once,
+    without_warnings,
+)
 from sparkdl.data.records.label_range import LabelRange
 from sparkdl.errors import DataError, NoRecords
 
@@ -89,6 +97,26 @@ def test_labels_that_teach_nothing_are_told(case, caplog):
     found = [record.getMessage() for record in caplog.records]
     assert len(found) == (words is not None)
     assert words is None or words in found[0]
+
+
+WARNED = {  # where two fits are, and how often each column of labels is told
+    "by themselves": (nullcontext, 2),
+    "one after the other": (warning_once, 1),
+    "after others have told it": (without_warnings, 0),
+}
+
+
+@pytest.mark.parametrize("where", WARNED)
+def test_fits_that_belong_together_tell_it_once(where, caplog):
+    inside, times = WARNED[where]
+    facts = [facts_of(TWO, [batch(TWO, kind=[3, 3], size=[[1.0, 1.0]] * 2)])]
+    with caplog.at_level(logging.WARNING, LOGGER), inside():
+        for _ in range(2):
+            check_labels(TWO, facts)
+    found = [record.getMessage() for record in caplog.records]
+    assert [sum(name in text for text in found) for name in ("'kind'", "'size'")] == [times] * 2
+    check_labels(TWO, facts)
+    assert len(caplog.records) == 2 * times + 2
 
 
 def test_some_label_needs_a_weight():

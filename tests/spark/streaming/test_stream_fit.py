@@ -101,6 +101,12 @@ def test_each_micro_batch_is_trained_on_in_turn(spark, folder, uninterrupted, tm
     assert not history.rounds
 
 
+def test_labels_that_teach_nothing_are_told_once(spark, folder, caplog):
+    _, history = fitted(spark, stream(spark, folder).selectExpr("features", "1 AS label"))
+    assert len(history.epochs) == PARTS
+    assert sum("learns to predict nothing else" in text for text in caplog.messages) == 1
+
+
 def test_checkpoints_have_names_of_every_kind(spark, folder, uninterrupted, tmp_path):
     name = "mit platz é%20[1]"
     for rounds in (True, False):
