@@ -185,6 +185,7 @@ OPTIMIZERS = [
     optimizers.Nesterov(learning_rate=0.1, momentum=0.5),
     optimizers.AdaGrad(learning_rate=0.1, initial_accumulator=0.1, epsilon=1e-6),
     optimizers.RmsProp(learning_rate=0.1, decay=0.8, epsilon=1e-6),
+    optimizers.RmsProp(learning_rate=0.1, epsilon=1e-3, epsilon_in_root=True),
     optimizers.Adam(learning_rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-6),
     optimizers.AdamHat(learning_rate=0.1, epsilon=1e-6),
     optimizers.AdamW(learning_rate=0.1, weight_decay=0.1),

@@ -37,6 +37,14 @@ OPTAX = [
     (Momentum(learning_rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8)),
     (Nesterov(learning_rate=RATE, momentum=0.8), optax.sgd(RATE, momentum=0.8, nesterov=True)),
     (RmsProp(learning_rate=RATE, decay=0.7), optax.rmsprop(RATE, decay=0.7, eps_in_sqrt=False)),
+    (
+        RmsProp(learning_rate=RATE, epsilon=0.1, epsilon_in_root=True),
+        optax.rmsprop(RATE, decay=0.9, eps=0.1),
+    ),
+    (
+        AdaGrad(learning_rate=RATE, initial_accumulator=0.3, epsilon=0.1, epsilon_in_root=True),
+        optax.adagrad(RATE, initial_accumulator_value=0.3, eps=0.1),
+    ),
     (Adam(learning_rate=RATE), optax.adam(RATE)),
     (
         Adam(learning_rate=RATE, beta1=0.0, beta2=0.5, epsilon=1e-3),
@@ -71,7 +79,7 @@ OPTAX = [
         AdaBelief(learning_rate=RATE, beta1=0.5, beta2=0.5, epsilon=0.1),
         optax.adabelief(RATE, 0.5, 0.5, eps=0.1, eps_root=0.1),
     ),
-    # optax's epsilon is inside the root, which is negligible far below g^2
+    # a tiny epsilon is negligible, wherever it is
     (
         AdaGrad(learning_rate=RATE, initial_accumulator=0.3, epsilon=1e-15),
         optax.adagrad(RATE, initial_accumulator_value=0.3, eps=1e-15),

@@ -65,8 +65,6 @@ class UpdaterRules:
         rate = rate_of(options)
         found = OPTIMIZERS[name](options, {} if rate is None else {"learning_rate": rate})
         options.finish()
-        if name == "rmsprop":
-            self.note("RmsProp adds epsilon to the root; Deeplearning4j adds it below the root")
         return replace(found, weight_decay=decay) if decay else found
 
     def note(self, text):

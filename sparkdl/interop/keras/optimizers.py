@@ -9,16 +9,18 @@ from sparkdl.interop.keras.options import object_of
 from sparkdl.interop.keras.schedules import rate_of
 from sparkdl.interop.keras.weights import read_optimizer
 from sparkdl.nn.clipping import ClipArrayNorm, ClipNorm, ClipValue
-from sparkdl.nn.optimizers import AdaDelta, AdamHat, Ftrl, Momentum, Nesterov, Sgd
+from sparkdl.nn.optimizers import AdaDelta, AdaGrad, AdamHat, Ftrl, Momentum, Nesterov, RmsProp, Sgd
 from sparkdl.nn.schedules import Schedule
 
 CLIPPINGS = {"clipnorm": ClipArrayNorm, "global_clipnorm": ClipNorm, "clipvalue": ClipValue}
 HABITS = ("jit_compile", "is_legacy_optimizer", "ema_momentum", "ema_overwrite_frequency")
 SLOTS = {
+    AdaGrad: ("square",),
     AdamHat: ("mean", "square"),
     Ftrl: ("square", "linear"),
     Momentum: ("velocity",),
     Nesterov: ("velocity",),
+    RmsProp: ("square",),
     Sgd: (),
 }
 
@@ -34,9 +36,9 @@ def optimizer_of(value, notes):
         raise UnsupportedError(f"{name} is not supported")
     rate = rate_of(options)
     decay = options.take("weight_decay") or 0.0
-    found = RULES[key](options, rate, decay)
+    found = replace(RULES[key](options, rate), weight_decay=decay)
     if decay:
-        options.need(key == "adamw", "weight_decay", decay)
+        options.need(key != "ftrl", "weight_decay", decay)  # its step depends on decayed weights
         notes.append("weight_decay leaves biases and normalization alone, Keras decays them")
     options.only(use_ema=False, loss_scale_factor=None, gradient_accumulation_steps=None)
     options.only(decay=0.0)
@@ -50,7 +52,7 @@ def optimizer_of(value, notes):
     return {"optimizer": found} | ({"clipping": chosen[0]} if chosen else {})
 
 
-def sgd(options, rate, decay):
+def sgd(options, rate):
     momentum = options.number("momentum", 0.0)
     nesterov = options.flag("nesterov")
     if momentum == 0:
@@ -58,7 +60,7 @@ def sgd(options, rate, decay):
     return (Nesterov if nesterov else Momentum)(learning_rate=rate, momentum=momentum)
 
 
-def adam(options, rate, decay):
+def adam(options, rate):
     """Returns an AdamHat: Keras adds epsilon before bias correction."""
     options.only(amsgrad=False)
     return AdamHat(
@@ -66,11 +68,10 @@ def adam(options, rate, decay):
         beta1=options.number("beta_1", 0.9),
         beta2=options.number("beta_2", 0.999),
         epsilon=options.number("epsilon", 1e-7),
-        weight_decay=decay,
     )
 
 
-def ada_delta(options, rate, decay):
+def ada_delta(options, rate):
     return AdaDelta(
         learning_rate=rate,
         decay=options.number("rho", 0.95),
@@ -78,7 +79,26 @@ def ada_delta(options, rate, decay):
     )
 
 
-def ftrl(options, rate, decay):
+def ada_grad(options, rate):
+    return AdaGrad(
+        learning_rate=rate,
+        initial_accumulator=options.number("initial_accumulator_value", 0.1),
+        epsilon=options.number("epsilon", 1e-7),
+        epsilon_in_root=True,
+    )
+
+
+def rms_prop(options, rate):
+    options.only(momentum=0.0, centered=False)
+    return RmsProp(
+        learning_rate=rate,
+        decay=options.number("rho", 0.9),
+        epsilon=options.number("epsilon", 1e-7),
+        epsilon_in_root=True,
+    )
+
+
+def ftrl(options, rate):
     """Returns an Ftrl; Keras's l2 is half of sparkdl's, which is the paper's."""
     options.only(learning_rate_power=-0.5, l2_shrinkage_regularization_strength=0.0)
     return Ftrl(
@@ -90,7 +110,15 @@ def ftrl(options, rate, decay):
     )
 
 
-RULES = {"sgd": sgd, "adam": adam, "adamw": adam, "adadelta": ada_delta, "ftrl": ftrl}
+RULES = {
+    "sgd": sgd,
+    "adam": adam,
+    "adamw": adam,
+    "adadelta": ada_delta,
+    "adagrad": ada_grad,
+    "rmsprop": rms_prop,
+    "ftrl": ftrl,
+}
 
 
 def with_slots(network, document, taken, notes):

@@ -1,18 +1,16 @@
 """Adagrad, gradient descent scaled by the size of all gradients so far."""
 
-from typing import ClassVar
-
 from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
-from sparkdl.nn.optimizers.base import Optimizer
+from sparkdl.nn.optimizers.root_of_squares import RootOfSquares
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaGrad(Optimizer):
+class AdaGrad(RootOfSquares):
     """s <- s + g^2; step = -rate g / (sqrt(s) + epsilon).
 
-    Caffe's and PyTorch's numbers; optax has epsilon inside the root.
+    Caffe's, PyTorch's and Deeplearning4j's numbers; `epsilon_in_root` gives Keras's and optax's.
 
     References
     ----------
@@ -20,10 +18,7 @@ class AdaGrad(Optimizer):
     optimization (2011).
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("square",)
-
     initial_accumulator: float = option(Number(minimum=0), "First value of s.", default=0.0)
-    epsilon: float = option(Number(above=0), "Number added to the root.", default=1e-8)
 
     @property
     def slot_start(self) -> dict[str, float]:
@@ -31,4 +26,4 @@ class AdaGrad(Optimizer):
 
     def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
         square = slots["square"] + ops.square(grad)
-        return -rate * grad / (ops.sqrt(square) + self.epsilon), {"square": square}
+        return self.step(grad, square, rate), {"square": square}

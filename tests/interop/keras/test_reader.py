@@ -181,6 +181,9 @@ OPTIMIZERS = {
     "ftrl": lambda: keras.optimizers.Ftrl(
         0.1, l1_regularization_strength=0.001, l2_regularization_strength=0.01, beta=0.5
     ),
+    "rmsprop": lambda: keras.optimizers.RMSprop(0.01, rho=0.8),
+    "rmsprop with a large epsilon": lambda: keras.optimizers.RMSprop(0.05, epsilon=0.1),
+    "adagrad": lambda: keras.optimizers.Adagrad(0.05, epsilon=0.01),
     "clipped": lambda: keras.optimizers.Adam(0.01, global_clipnorm=0.1),
 }
 
@@ -438,11 +441,54 @@ def test_grus_that_train_otherwise_than_in_keras_are_a_note():
 
 def test_optimizers_without_a_twin_are_refused_unless_another_is_given():
     model = chain(L.Dense(2), shape=(3,))
-    model.compile("rmsprop", "mse")
-    with pytest.raises(UnsupportedError, match="RMSprop is not supported; give another"):
+    model.compile("nadam", "mse")
+    with pytest.raises(UnsupportedError, match="Nadam is not supported; give another"):
         read_keras(model)
     assert read_keras(model, optimizer="adam").network.conf.optimizer.type_name == "Adam"
     assert read_keras(model, compiled=False).network.conf.outputs == ()
+
+
+DECAYING = {
+    "sgd": lambda: keras.optimizers.SGD(0.1, weight_decay=0.3),
+    "nesterov": lambda: keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True, weight_decay=0.3),
+    "adam": lambda: keras.optimizers.Adam(0.05, weight_decay=0.3),
+    "adamw": lambda: keras.optimizers.AdamW(0.05, weight_decay=0.3),
+    "adadelta": lambda: keras.optimizers.Adadelta(0.5, weight_decay=0.3),
+    "adagrad": lambda: keras.optimizers.Adagrad(0.05, weight_decay=0.3),
+    "rmsprop": lambda: keras.optimizers.RMSprop(0.05, weight_decay=0.3),
+}
+
+
+@pytest.mark.slow
+def test_weights_decay_as_in_keras():
+    def check(name):
+        model = draw_weights(chain(L.Dense(4, use_bias=False), shape=(3,)))
+        model.compile(DECAYING[name](), "mse")
+        net = read_keras(model)
+        x, y = drawn(1, 8, 3), drawn(2, 8, 4)
+        for _ in range(3):
+            model.train_on_batch(x, y)
+        train(net.network, x, y, 3)
+        np.testing.assert_allclose(net.run(x), answer(model, x), rtol=1e-4, atol=1e-5)
+        assert "weight_decay leaves biases and normalization alone" in net.notes[0]
+
+    for_all(DECAYING, check)
+
+
+OTHERS = {
+    "RMSprop with momentum": (lambda: keras.optimizers.RMSprop(momentum=0.5), "momentum=0.5"),
+    "RMSprop around the mean": (lambda: keras.optimizers.RMSprop(centered=True), "centered=True"),
+    "Ftrl that decays": (lambda: keras.optimizers.Ftrl(weight_decay=0.5), "weight_decay=0.5"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_options_of_optimizers_without_a_twin_are_refused(name):
+    make, option = OTHERS[name]
+    model = chain(L.Dense(2), shape=(3,))
+    model.compile(make(), "mse")
+    with pytest.raises(UnsupportedError, match=f"{option} is not supported; give another"):
+        read_keras(model)
 
 
 def test_an_average_of_the_weights_is_refused():

@@ -7,7 +7,18 @@ import pytest
 
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.keras import read_keras, write_keras
-from sparkdl.nn import Adam, Dense, GraphBuilder, Momentum, NetworkConf, Output, zoo
+from sparkdl.nn import (
+    AdaGrad,
+    Adam,
+    AdamHat,
+    Dense,
+    GraphBuilder,
+    Momentum,
+    NetworkConf,
+    Output,
+    RmsProp,
+    zoo,
+)
 from sparkdl.nn.layers import (
     LRN,
     LSTM,
@@ -159,6 +170,30 @@ def test_what_has_no_twin_is_named_at_once_and_nothing_is_written(tmp_path):
     network = layers(Conv2D(filters=2, kernel_size=2, rate_factor=2.0), Output(units=3))
     assert not list(tmp_path.iterdir())
     assert write_keras(network, tmp_path / "a.keras", compiled=False) == []
+
+
+WRITTEN_OPTIMIZERS = [
+    AdaGrad(learning_rate=0.125, initial_accumulator=0.2, epsilon=0.01, epsilon_in_root=True),
+    RmsProp(learning_rate=0.125, decay=0.8, epsilon=0.01, epsilon_in_root=True, weight_decay=0.1),
+    Momentum(learning_rate=0.125, momentum=0.5, weight_decay=0.1),
+    AdamHat(learning_rate=0.125, weight_decay=0.1),
+]
+
+
+@pytest.mark.parametrize("ours", WRITTEN_OPTIMIZERS, ids=str)
+def test_optimizers_come_back(ours, tmp_path):
+    network = layers(Output(units=3), shape=(4,), optimizer=ours)
+    write_keras(network, tmp_path / "a.keras")
+    theirs = keras.models.load_model(tmp_path / "a.keras")
+    assert theirs.compiled and (theirs.optimizer.weight_decay or 0.0) == ours.weight_decay
+    assert read_keras(theirs).network.conf.optimizer == ours
+
+
+@pytest.mark.parametrize("ours", [RmsProp(), AdaGrad()], ids=str)
+def test_an_epsilon_outside_the_root_is_a_note(ours, tmp_path):
+    network = layers(Output(units=3), shape=(4,), optimizer=ours)
+    [note] = write_keras(network, tmp_path / "a.keras")
+    assert "is not supported" in note
 
 
 def test_keras_masks_no_id_but_0(tmp_path):

@@ -23,12 +23,17 @@ def nesterov(u, g, s, rate, t):
 
 def ada_grad(u, g, s, rate, t):
     s["square"] = s["square"] + g**2
-    return -rate * g / (np.sqrt(s["square"]) + u.epsilon)
+    return -rate * g / root(u, s["square"])
+
+
+def root(u, square):
+    """Returns the root of s, with epsilon in it or added to it."""
+    return np.sqrt(square + u.epsilon) if u.epsilon_in_root else np.sqrt(square) + u.epsilon
 
 
 def rms_prop(u, g, s, rate, t):
     s["square"] = u.decay * s["square"] + (1 - u.decay) * g**2
-    return -rate * g / (np.sqrt(s["square"]) + u.epsilon)
+    return -rate * g / root(u, s["square"])
 
 
 def ada_delta(u, g, s, rate, t):

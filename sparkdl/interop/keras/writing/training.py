@@ -88,6 +88,8 @@ def optimizer(conf):
     if kind is None:
         raise UnsupportedError(f"the optimizer {type(ours).__name__} is not supported")
     config["learning_rate"] = rate(ours.learning_rate)
+    if ours.weight_decay:
+        config["weight_decay"] = ours.weight_decay
     names = {clipping: name for name, clipping in CLIPPINGS.items()}
     if conf.clipping is not None:
         if type(conf.clipping) not in names:
@@ -113,9 +115,18 @@ def sgd(ours):
 def adam(ours):
     """Returns an Adam, or with weight decay an AdamW."""
     config = {"beta_1": ours.beta1, "beta_2": ours.beta2, "epsilon": ours.epsilon}
-    if ours.weight_decay:
-        return "AdamW", config | {"weight_decay": ours.weight_decay}
-    return "Adam", config
+    return "AdamW" if ours.weight_decay else "Adam", config
+
+
+def ada_grad(ours):
+    return "Adagrad", {
+        "initial_accumulator_value": ours.initial_accumulator,
+        "epsilon": ours.epsilon,
+    }
+
+
+def rms_prop(ours):
+    return "RMSprop", {"rho": ours.decay, "epsilon": ours.epsilon}
 
 
 def ada_delta(ours):
@@ -157,5 +168,7 @@ KINDS = {
     nn.Nesterov: sgd,
     nn.AdamHat: adam,
     nn.AdaDelta: ada_delta,
+    nn.AdaGrad: ada_grad,
+    nn.RmsProp: rms_prop,
     nn.Ftrl: ftrl,
 }
