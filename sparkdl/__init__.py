@@ -81,8 +81,8 @@ EXPORTS = {
         Permute PositionalEncoding PositionEmbedding PRelu Reconstruction Reduce RepeatVector
         Rescaling Reshape ReverseTime RMSNorm RnnOutput RRelu SelfAttention SeparableConv1D
         SeparableConv2D SimpleRnn SpaceToDepth SpatialDropout SpatialPyramidPool Stack
-        StochasticPool2D StopGradient Subset TimeDistributed Unfold2D Unstack UpSampling1D
-        UpSampling2D UpSampling3D VariationalAutoencoder ZeroPadding1D ZeroPadding2D
+        StochasticDepth StochasticPool2D StopGradient Subset TimeDistributed Unfold2D Unstack
+        UpSampling1D UpSampling2D UpSampling3D VariationalAutoencoder ZeroPadding1D ZeroPadding2D
         ZeroPadding3D""",
     "sparkdl.optimizers": """
         AdaBelief AdaDelta AdaGrad Adam AdaMax AdamHat AdamW AMSGrad Ftrl Lamb Lars Momentum Nadam

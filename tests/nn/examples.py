@@ -34,6 +34,7 @@ ACTIVATIONS = [
     activations.Log(),
     activations.Log(base=10.0, scale=2.0, shift=1.0),
     activations.LogSoftmax(),
+    activations.HardSwish(),
     activations.Mish(),
     activations.Power(),
     activations.Power(power=3, scale=2.0, shift=1.0),

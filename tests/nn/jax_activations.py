@@ -23,6 +23,7 @@ THEIRS = {
     "leaky_relu": lambda f, x: jax.nn.leaky_relu(x, f.alpha),
     "log": lambda f, x: jnp.log(f.shift + f.scale * x) / jnp.log(f.base or jnp.e),
     "log_softmax": lambda f, x: jax.nn.log_softmax(x, axis=-1),
+    "hard_swish": lambda f, x: jax.nn.hard_swish(x),
     "mish": lambda f, x: jax.nn.mish(x),
     "power": lambda f, x: (f.shift + f.scale * x) ** int(f.power),
     "rational_tanh": lambda f, x: 1.7159 * rational_tanh(2 * x / 3),

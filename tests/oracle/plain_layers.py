@@ -186,6 +186,7 @@ DRAWN = {  # type: (accepted ranks of examples, function (choices, shape))
     "MVN": (IMAGES, of(layers.MVN, normalize_variance=flag, across_channels=flag)),
     "Dropout": (ALL, of(layers.Dropout, learning_rate=one(0.4, 0.2))),
     "SpatialDropout": ((2, 3, 4), of(layers.SpatialDropout, learning_rate=one(0.4, 0.2))),
+    "StochasticDepth": (ALL, of(layers.StochasticDepth, learning_rate=one(0.4, 0.2))),
     "AlphaDropout": (ALL, of(layers.AlphaDropout, learning_rate=one(0.3))),
     "GaussianDropout": (ALL, of(layers.GaussianDropout, learning_rate=one(0.3))),
     "GaussianNoise": (ALL, of(layers.GaussianNoise, std=one(0.5))),

@@ -26,6 +26,8 @@ ACTIVATIONS = {
     "elu": "elu",
     "exponential": "exp",
     "gelu": Gelu(),
+    "hard_silu": "hard_swish",
+    "hard_swish": "hard_swish",
     "hard_tanh": "hard_tanh",
     "leaky_relu": {"type": "leaky_relu", "alpha": 0.2},
     "linear": "identity",

@@ -20,7 +20,7 @@ from sparkdl.interop.onnx.recurrent_translation import RECURRENT_RULES
 from sparkdl.interop.onnx.resampling_translation import RESAMPLING_RULES
 from sparkdl.interop.onnx.selection_translation import SELECTION_RULES
 from sparkdl.interop.onnx.shape_translation import SHAPE_RULES, pool_all
-from sparkdl.interop.onnx.steps import BEFORE, Step
+from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.core.channels import channel_axis
 
@@ -49,13 +49,6 @@ def hard_sigmoid(node):
     node.shape()
     node.only(beta=0.5)
     return [Step(layer=hard(node.attributes.get("alpha", 0.2)))]
-
-
-def hard_swish(node):
-    """Returns x times its hard sigmoid."""
-    node.shape()
-    product = nn.ElementWise(operation="product")
-    return [Step(layer=hard(1 / 6)), Step(layer=product, sources=(0, BEFORE))]
 
 
 def hard(slope):
@@ -274,7 +267,7 @@ RULES = (
         "GlobalAveragePool": of_lines(global_pool),
         "GlobalMaxPool": of_lines(global_pool),
         "HardSigmoid": hard_sigmoid,
-        "HardSwish": hard_swish,
+        "HardSwish": activation(type="hard_swish"),
         "Identity": identity,
         "LRN": lrn,
         "LeakyRelu": activation(type="leaky_relu", alpha=("alpha", 0.01)),

@@ -2,7 +2,7 @@
 
 from sparkdl.nn.activations.base import ActivationFunction
 from sparkdl.nn.activations.formula import Cube, Exp, Identity, Log, Power
-from sparkdl.nn.activations.gate import Gelu, Mish, Softplus, Swish
+from sparkdl.nn.activations.gate import Gelu, HardSwish, Mish, Softplus, Swish
 from sparkdl.nn.activations.rectifier import (
     AbsVal,
     Clip,
@@ -36,6 +36,7 @@ __all__ = [
     "Exp",
     "Gelu",
     "HardSigmoid",
+    "HardSwish",
     "HardTanh",
     "Heaviside",
     "Identity",

@@ -3,6 +3,7 @@
 from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.activations.base import ActivationFunction
+from sparkdl.nn.activations.sigmoid import HardSigmoid
 from sparkdl.nn.hints import Value
 
 
@@ -19,6 +20,17 @@ class Gelu(ActivationFunction, name="gelu"):
 
     def apply(self, x: Value) -> Value:
         return ops.gelu(x, self.approximate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardSwish(ActivationFunction, name="hard_swish"):
+    """x times x / 6 + 1/2, kept within 0 and 1; Howard et al., Searching for MobileNetV3 (2019).
+
+    PyTorch's Hardswish, Keras's hard_silu, ONNX's HardSwish.
+    """
+
+    def apply(self, x: Value) -> Value:
+        return ops.mul(x, HardSigmoid().apply(x))
 
 
 @dataclass(frozen=True, kw_only=True)

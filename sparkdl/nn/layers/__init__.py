@@ -56,6 +56,7 @@ LAYERS = {
     "sparkdl.nn.layers.regularization.dropout": "Dropout",
     "sparkdl.nn.layers.regularization.noise": """
         AlphaDropout GaussianDropout GaussianNoise RRelu SpatialDropout""",
+    "sparkdl.nn.layers.regularization.stochastic_depth": "StochasticDepth",
     "sparkdl.nn.layers.reshaping.flatten": "Flatten",
     "sparkdl.nn.layers.reshaping.margins": """
         Cropping1D Cropping2D Cropping3D ZeroPadding1D ZeroPadding2D ZeroPadding3D""",

@@ -91,6 +91,7 @@ from sparkdl.nn.layers.regularization.noise import GaussianDropout as GaussianDr
 from sparkdl.nn.layers.regularization.noise import GaussianNoise as GaussianNoise
 from sparkdl.nn.layers.regularization.noise import RRelu as RRelu
 from sparkdl.nn.layers.regularization.noise import SpatialDropout as SpatialDropout
+from sparkdl.nn.layers.regularization.stochastic_depth import StochasticDepth as StochasticDepth
 from sparkdl.nn.layers.reshaping.flatten import Flatten as Flatten
 from sparkdl.nn.layers.reshaping.margins import Cropping1D as Cropping1D
 from sparkdl.nn.layers.reshaping.margins import Cropping2D as Cropping2D
@@ -209,6 +210,7 @@ __all__ = [
     "SpatialDropout",
     "SpatialPyramidPool",
     "Stack",
+    "StochasticDepth",
     "StochasticPool2D",
     "StopGradient",
     "Subset",

@@ -5,6 +5,8 @@ The tests create the layers, because some make JAX start threads, which forks wo
 
 from functools import partial
 
+from keras.src.applications import convnext
+
 from sparkdl.interop.keras.members import ACTIVATIONS
 from tests.interop.keras.models import keras
 
@@ -119,6 +121,11 @@ def dense():
     for layer in ("Dropout", "GaussianDropout", "AlphaDropout", "SpatialDropout1D"):
         yield layer, getattr(L, layer)(0.4), STEPS
     yield "SpatialDropout2D", L.SpatialDropout2D(0.4), IMAGE
+    for shape in (ROW, STEPS, IMAGE):
+        axes = (None, *[1] * len(shape))
+        yield f"stochastic depth {shape}", L.Dropout(0.4, noise_shape=axes), shape
+    yield "layer scale", partial(convnext.LayerScale, 0.5, IMAGE[-1]), IMAGE
+    yield "drop path", partial(convnext.StochasticDepth, 0.2), IMAGE
     yield "noise", L.GaussianNoise(0.4), ROW
     yield "rescaling", L.Rescaling(0.5, 0.1), IMAGE
     yield "identity", L.Identity(), ROW

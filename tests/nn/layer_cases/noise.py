@@ -15,6 +15,8 @@ LAYERS = [
     (layers.SpatialDropout(rate=0.4), (5, 6)),
     (layers.SpatialDropout(), (6, 2, 3)),
     (layers.SpatialDropout(rate=0.2), (6, 2, 2, 2)),
+    (layers.StochasticDepth(rate=0.4), (3,)),
+    (layers.StochasticDepth(), (2, 3, 4)),
     (layers.AlphaDropout(rate=0.3), (20,)),
     (layers.GaussianDropout(rate=0.3), (20,)),
     (layers.GaussianNoise(std=0.5), (3, 4)),
@@ -45,6 +47,12 @@ def spatial_dropout(layer, x):
 
 
 @in_training
+def stochastic_depth(layer, x):
+    kept = uniform(1).reshape(len(x), *[1] * (x.ndim - 1)) >= np.float32(layer.rate)
+    return x * kept / (1 - layer.rate)
+
+
+@in_training
 def alpha_dropout(layer, x):
     """Keeps mean 0 and variance 1 for any dropped value and rate."""
     kept, low = 1 - layer.rate, -jax.nn.selu(-1e9) * -1
@@ -69,6 +77,7 @@ def r_relu(layer, params, x, buffers, training):
 
 THEIRS = {
     "SpatialDropout": spatial_dropout,
+    "StochasticDepth": stochastic_depth,
     "AlphaDropout": alpha_dropout,
     "GaussianDropout": gaussian_dropout,
     "GaussianNoise": in_training(lambda layer, x: x + normal(*x.shape[1:]) * np.float32(layer.std)),

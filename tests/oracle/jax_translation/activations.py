@@ -41,6 +41,7 @@ FORMULAS = {
     "leaky_relu": lambda f, x: jnp.where(x > 0, x, f.alpha * x),
     "log": lambda f, x: jnp.log(f.shift + f.scale * x) / np.log(f.base or np.e),
     "log_softmax": lambda f, x: jax.nn.log_softmax(x, channel_axis(x)),
+    "hard_swish": lambda f, x: x * jnp.clip(x + 3, 0, 6) / 6,
     "mish": lambda f, x: x * jnp.tanh(jax.nn.softplus(x)),
     "power": power,
     "rational_tanh": rational_tanh,

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 
 from tests.oracle.jax_translation.seen import translates
 
-DROPPING = ("Dropout", "SpatialDropout", "AlphaDropout", "GaussianDropout")
+DROPPING = ("Dropout", "SpatialDropout", "StochasticDepth", "AlphaDropout", "GaussianDropout")
 RANDOM = (*DROPPING, "GaussianNoise", "RRelu", "StochasticPool2D")
 
 

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from sparkdl.interop.keras.layers.applications import APPLICATIONS
 from sparkdl.interop.keras.layers.arithmetic import ARITHMETIC
 from sparkdl.interop.keras.layers.attention import ATTENTION
 from sparkdl.interop.keras.layers.convolution import CONVOLUTION
@@ -15,7 +16,8 @@ from sparkdl.interop.keras.layers.standardization import STANDARDIZATION
 from sparkdl.interop.keras.layers.wrappers import time_distributed
 
 PLAIN = (
-    ARITHMETIC
+    APPLICATIONS
+    | ARITHMETIC
     | ATTENTION
     | CONVOLUTION
     | DENSE

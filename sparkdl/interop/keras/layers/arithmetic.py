@@ -14,6 +14,15 @@ def identity(at):
     return at.add(nn.Activation("identity"), at.one())
 
 
+def plain_dropout(at):
+    """Adds a Dropout, or a StochasticDepth where one number is drawn for each example."""
+    x, axes = at.one(), at.options.take("noise_shape")
+    whole = axes is not None and list(axes[1:]) == [1] * len(x.shape) and axes[0] is None
+    at.options.need(axes is None or whole, "noise_shape", axes)
+    kind = nn.StochasticDepth if whole else nn.Dropout
+    return at.add(kind(rate=at.options.number("rate")), x)
+
+
 def dropout(kind):
     """Returns the rule for a dropout with only a rate."""
 
@@ -49,6 +58,7 @@ ARITHMETIC = {
     "Rescaling": rescaling,
     "Identity": identity,
     **{name: dropout(kind) for name, kind in DROPOUTS.items()},
+    "Dropout": plain_dropout,
     "GaussianNoise": gaussian_noise,
     "Masking": masking,
     **{f"SpatialDropout{n}D": spatial_dropout for n in (1, 2, 3)},

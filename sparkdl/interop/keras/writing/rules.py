@@ -55,6 +55,11 @@ def spatial_dropout(at):
     return at.add(f"SpatialDropout{axes}D", {"rate": at.layer.rate}, at.last())
 
 
+def stochastic_depth(at):
+    axes = [None, *[1] * len(at.in_shape)]
+    return at.add("Dropout", {"rate": at.layer.rate, "noise_shape": axes}, at.one())
+
+
 def gaussian_noise(at):
     return at.add("GaussianNoise", {"stddev": at.layer.std}, at.one())
 
@@ -274,5 +279,6 @@ RULES = {
     nn.Rescaling: rescaling,
     nn.Reshape: reshape,
     nn.SpatialDropout: spatial_dropout,
+    nn.StochasticDepth: stochastic_depth,
     nn.TimeDistributed: time_distributed,
 }

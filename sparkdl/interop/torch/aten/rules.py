@@ -188,11 +188,6 @@ def squeeze(node):
     return last_state(node, 0)
 
 
-def hard_swish(node):
-    gate = node.add(nn.Activation("hard_sigmoid"), node.place())
-    return node.add(nn.ElementWise(operation="product"), node.place(), gate)
-
-
 def reshape(node):
     x = node.place("self" if node["self"] is not None else "input")
     node.need(prod(x.shape) == prod(node.shape), f"a reshape of {x.shape} to {node.shape}")
@@ -329,7 +324,7 @@ RULES = (
         "gelu": gelu,
         "glu": glu,
         "hardsigmoid": activation("hard_sigmoid"),
-        "hardswish": hard_swish,
+        "hardswish": activation("hard_swish"),
         "hardtanh": activation("clip", low="min_val", high="max_val"),
         "layer_norm": layer_norm,
         "leaky_relu": activation("leaky_relu", alpha="negative_slope"),

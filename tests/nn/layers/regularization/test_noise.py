@@ -11,6 +11,7 @@ from tests.nn.support import label
 IDS = np.arange(3000, dtype=np.uint64)
 LAYERS = [
     layers.SpatialDropout(rate=0.3),
+    layers.StochasticDepth(rate=0.3),
     layers.AlphaDropout(rate=0.3),
     layers.GaussianDropout(rate=0.3),
     layers.GaussianNoise(std=0.5),
@@ -32,7 +33,7 @@ def test_an_example_gets_the_same_noise_in_any_batch_and_another_each_epoch(laye
     assert (noisy(layer, x, IDS[:40], epoch=1) != y).any()
 
 
-@pytest.mark.parametrize("layer", LAYERS[:4], ids=str)
+@pytest.mark.parametrize("layer", LAYERS[:5], ids=str)
 def test_nothing_changes_in_use(layer, rng):
     x = rng.normal(size=(4, 6, 5))
     np.testing.assert_array_equal(layer.forward({}, x, Run(training=False, seed=0)), x)
@@ -45,6 +46,14 @@ def test_spatial_dropout_takes_whole_channels(rng):
     assert (y == 0).mean() == pytest.approx(0.3, abs=0.02)
     steps = noisy(layers.SpatialDropout(rate=0.3), x[:, :, :, 0])
     assert (steps == steps[:, :1]).all() and 0 < (steps == 0).mean() < 1
+
+
+@pytest.mark.parametrize("shape", [(8,), (4, 5), (2, 3, 4)])
+def test_stochastic_depth_takes_whole_examples(shape):
+    y = noisy(layers.StochasticDepth(rate=0.3), np.ones((len(IDS), *shape), np.float32))
+    y = y.reshape(len(IDS), -1)
+    assert (y == y[:, :1]).all() and {*np.unique(y)} == {0, np.float32(1 / 0.7)}
+    assert (y == 0).mean() == pytest.approx(0.3, abs=0.03)
 
 
 def test_alpha_dropout_keeps_mean_and_variance(rng):
