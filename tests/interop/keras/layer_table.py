@@ -5,8 +5,6 @@ The tests create the layers, because some make JAX start threads, which forks wo
 
 from functools import partial
 
-from keras.src.applications import convnext
-
 from sparkdl.interop.keras.members import ACTIVATIONS
 from tests.interop.keras.models import keras
 
@@ -124,6 +122,7 @@ def dense():
     for shape in (ROW, STEPS, IMAGE):
         axes = (None, *[1] * len(shape))
         yield f"stochastic depth {shape}", L.Dropout(0.4, noise_shape=axes), shape
+    convnext = keras.src.applications.convnext
     yield "layer scale", partial(convnext.LayerScale, 0.5, IMAGE[-1]), IMAGE
     yield "drop path", partial(convnext.StochasticDepth, 0.2), IMAGE
     yield "noise", L.GaussianNoise(0.4), ROW

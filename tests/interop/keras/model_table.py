@@ -153,7 +153,14 @@ def joined(x):
     return L.Reshape((-1, 9))(L.Concatenate(axis=-1)(parts))
 
 
+@functional((4, 4, 3))
+def scaled_sum(x):
+    y = L.Conv2D(3, 1)(x)
+    return L.Flatten()(keras.src.applications.inception_resnet_v2.CustomScaleLayer(0.3)([x, y]))
+
+
 MODELS = {
+    "scaled sum": scaled_sum,
     "mlp": MLP,
     "lenet": LENET,
     "vgg": VGG,

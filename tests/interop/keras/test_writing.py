@@ -42,6 +42,9 @@ from tests.interop.keras.models import answer, chain, drawn, keras, train
 from tests.interop.keras.test_reader import OPTIMIZERS, compiled, features_of, given_to
 from tests.support.tables import for_all, in_parts
 
+# Keras has a layer of factors alone only inside its own models.
+WRITABLE = {name: case for name, case in CASES.items() if name != "layer scale"}
+
 
 def again(network, folder, outputs=None, **options):
     """Writes a network and returns the model that Keras loads."""
@@ -56,7 +59,7 @@ def check_same(one, other, rtol=1e-5):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("names", in_parts(CASES))
+@pytest.mark.parametrize("names", in_parts(WRITABLE))
 def test_layers_come_back_to_keras(names, tmp_path):
     def check(name):
         layer, shape = CASES[name]
