@@ -160,10 +160,10 @@ TYPES = {
     "ActivationFunction": {
         "absolutevalue": "abs_val",
         "bnll": "softplus",
+        "hardsilu": "hard_swish",
         "linear": "identity",
         "logistic": "sigmoid",
         "none": "identity",
-        "hardsilu": "hard_swish",
         "silu": "swish",
         "softmaxlayer": "softmax",
         "threshold": "heaviside",

@@ -7,7 +7,7 @@ from pyspark import RDD
 from sparkdl.data.batches.batch import POSITION_BITS, Batch
 from sparkdl.data.batches.record_order import sort_records
 from sparkdl.data.readers.ndarray.arrays import Arrays
-from sparkdl.data.records.label_facts import check_labels, facts_of
+from sparkdl.data.records.label_facts import EMPTY, check_labels, facts_of
 from sparkdl.data.source import check_batches
 from sparkdl.errors import NoRecords, NothingToEvaluate
 from sparkdl.spark.inference.predictions import sound
@@ -40,7 +40,7 @@ def read_records(sc, records, conf, purpose):
             batches = list(sound(records.batches(sc, schema).collect()))
     if not sum(map(len, batches)):
         error = NoRecords if purpose == "train on" else NothingToEvaluate
-        raise error(f"there are no records to {purpose}: every partition is empty")
+        raise error(f"there are no records to {purpose}: {EMPTY}")
     if purpose == "train on":
         check_labels(schema, [facts_of(schema, batches)])
     if isinstance(data, RDD) and not is_in_order(data):

@@ -17,6 +17,7 @@ from sparkdl.errors import DataError, NoRecords, NothingToEvaluate
 
 log = logging.getLogger(__name__)
 WEIGHTS, NO_WEIGHT = "weights", "the weight of each is 0"
+EMPTY = "every partition is empty"
 _IS_NEW: ContextVar[Callable[[str], bool]] = ContextVar("is_new", default=lambda labels: True)
 
 

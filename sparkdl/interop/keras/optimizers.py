@@ -83,8 +83,7 @@ def ada_grad(options, rate):
     return AdaGrad(
         learning_rate=rate,
         initial_accumulator=options.number("initial_accumulator_value", 0.1),
-        epsilon=options.number("epsilon", 1e-7),
-        epsilon_in_root=True,
+        **root_of(options),
     )
 
 
@@ -93,9 +92,13 @@ def rms_prop(options, rate):
     return RmsProp(
         learning_rate=rate,
         decay=options.number("rho", 0.9),
-        epsilon=options.number("epsilon", 1e-7),
-        epsilon_in_root=True,
+        **root_of(options),
     )
+
+
+def root_of(options):
+    """Returns the options of a RootOfSquares: Keras adds epsilon below the root."""
+    return {"epsilon": options.number("epsilon", 1e-7), "epsilon_in_root": True}
 
 
 def ftrl(options, rate):

@@ -6,6 +6,7 @@ import pyarrow
 from pyspark import TaskContext
 
 from sparkdl.data.records.label_facts import (
+    EMPTY,
     LabelFacts,
     check_labels,
     facts_of,
@@ -20,7 +21,7 @@ from sparkdl.spark.records.column_types import arrow_schema
 from sparkdl.spark.records.packed_batch import pack_batch, unpack_batch
 from sparkdl.spark.records.records import table_batches, until_failure
 from sparkdl.spark.records.row_order import map_in_order
-from sparkdl.spark.records.validation_records import DRAWS_NONE, EMPTY
+from sparkdl.spark.records.validation_records import DRAWS_NONE
 from sparkdl.training.workers.contribution import Failure
 from sparkdl.training.workers.frozen_modules import freeze_modules
 

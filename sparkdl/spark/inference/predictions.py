@@ -11,7 +11,7 @@ from pyspark import TaskContext
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
 from sparkdl.data.batches.type_names import kind_of
-from sparkdl.data.records.label_facts import nothing_to_evaluate
+from sparkdl.data.records.label_facts import EMPTY, nothing_to_evaluate
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.nn.execution.forward import Z
 from sparkdl.spark.inference.arrow_map import select_columns
@@ -24,7 +24,6 @@ from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.rounds.replica import limit_threads
 from sparkdl.training.workers.contribution import Failure, failure_of, unwrap
 
-EMPTY = ": every partition is empty"
 NO_ARROW = {"yearmonthinterval", "interval"}  # types that pyspark does not convert
 VECTOR = "vector"  # simpleString of the type of pyspark.ml's vectors
 
@@ -102,8 +101,8 @@ def total_evaluation(ranked):
     """
     result = unwrap(merge_evaluations(ranked)) if ranked else None
     if result is None:
-        raise nothing_to_evaluate(EMPTY)
-    require_examples(result, EMPTY)
+        raise nothing_to_evaluate(f": {EMPTY}")
+    require_examples(result, f": {EMPTY}")
     return result
 
 

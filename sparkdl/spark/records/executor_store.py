@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark import RDD, StorageLevel
 from pyspark.errors import PySparkException
 
-from sparkdl.data.records.label_facts import LabelFacts
+from sparkdl.data.records.label_facts import EMPTY, LabelFacts
 from sparkdl.error_messages import error_from_text
 from sparkdl.errors import DataError, NoRecords, WorkerError
 from sparkdl.spark.jobs.job import describe_jobs, job, outside_user_tags, staying_with_data
@@ -72,7 +72,7 @@ class ExecutorStore:
         self.partitions, self.counts = self._figures()
         passed = time.perf_counter() - began
         if not sum(self.counts):
-            raise NoRecords("there are no records to train on: every partition is empty")
+            raise NoRecords(f"there are no records to train on: {EMPTY}")
         self.nbytes = sum(stored.nbytes for stored in self.partitions)
         return reading_phases(self.partitions, passed)
 

@@ -7,7 +7,7 @@ from pyspark import SparkContext
 
 from sparkdl.cached_value import cached_value
 from sparkdl.data.record_store import read_records
-from sparkdl.data.records.label_facts import nothing_to_evaluate, require_weight
+from sparkdl.data.records.label_facts import EMPTY, nothing_to_evaluate, require_weight
 from sparkdl.data.stored_batches import StoredBatches
 from sparkdl.errors import NoRecords
 from sparkdl.spark.jobs.job import job
@@ -18,7 +18,6 @@ from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.workers.base import Validation, closing_data
 
-EMPTY = "every partition is empty"
 DRAWS_NONE = (
     "validation_split selects none of the records; equal records stay together: give a larger "
     "split, or more distinct records"

@@ -44,7 +44,22 @@ class DropoutNoise(Noise, abstract=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpatialDropout(DropoutNoise):
+class Zeroing(DropoutNoise, abstract=True):
+    """Sets numbers to 0 with probability `rate`, and divides the others by 1 - rate."""
+
+    low_precision: ClassVar = True
+
+    def drawn_shape(self, shape: Shape) -> Shape:
+        """Returns the shape of what is drawn for an example of this shape, to broadcast to it."""
+        raise NotImplementedError
+
+    def perturb(self, x: Value, run: Run) -> Value:
+        dropped = ops.greater(self.rate, run.uniform(self.drawn_shape(x.shape[1:])))
+        return ops.where(dropped, 0.0, ops.mul(x, 1 / (1 - self.rate)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpatialDropout(Zeroing):
     """In training each channel becomes 0 with probability `rate`, else x / (1 - rate).
 
     Shapes
@@ -58,8 +73,6 @@ class SpatialDropout(DropoutNoise):
     Keras SpatialDropout1D, 2D and 3D.
     """
 
-    low_precision: ClassVar = True
-
     def out_shape(self, in_shape: Shape) -> Shape:
         if len(in_shape) not in (2, 3, 4):
             raise ShapeError(
@@ -68,11 +81,8 @@ class SpatialDropout(DropoutNoise):
             )
         return in_shape
 
-    def perturb(self, x: Value, run: Run) -> Value:
-        sequences = len(x.shape) == 3
-        one = (1, x.shape[2]) if sequences else (x.shape[1], *[1] * (len(x.shape) - 2))
-        dropped = ops.greater(self.rate, run.uniform(one))
-        return ops.where(dropped, 0.0, ops.mul(x, 1 / (1 - self.rate)))
+    def drawn_shape(self, shape: Shape) -> Shape:
+        return (1, shape[1]) if len(shape) == 2 else (shape[0], *[1] * (len(shape) - 1))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,16 +1,12 @@
 """Stochastic depth: in training some examples pass by a branch."""
 
-from typing import ClassVar
-
 from sparkdl.config import dataclass
-from sparkdl.engine import ops
-from sparkdl.nn.hints import Value
-from sparkdl.nn.layers.core.run import Run
-from sparkdl.nn.layers.regularization.noise import DropoutNoise
+from sparkdl.nn.hints import Shape
+from sparkdl.nn.layers.regularization.noise import Zeroing
 
 
 @dataclass(frozen=True, kw_only=True)
-class StochasticDepth(DropoutNoise):
+class StochasticDepth(Zeroing):
     """In training a whole example becomes 0 with probability `rate`, else x / (1 - rate).
 
     It ends the branch of a residual block, before the sum: what is dropped passes the block by. The
@@ -27,8 +23,5 @@ class StochasticDepth(DropoutNoise):
     "row"; Keras's Dropout with noise_shape=(None, 1, ...).
     """
 
-    low_precision: ClassVar = True
-
-    def perturb(self, x: Value, run: Run) -> Value:
-        dropped = ops.greater(self.rate, run.uniform((1,) * (len(x.shape) - 1)))
-        return ops.where(dropped, 0.0, ops.mul(x, 1 / (1 - self.rate)))
+    def drawn_shape(self, shape: Shape) -> Shape:
+        return (1,) * len(shape)
